@@ -1,0 +1,1 @@
+"""What is recalled: injection, memory tools, citations."""

@@ -1,0 +1,1 @@
+"""What is learned: the two phases, their scheduler, and what a person may order."""

@@ -1,0 +1,1 @@
+"""Extraction and consolidation by rules, without a model."""

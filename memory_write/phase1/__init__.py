@@ -1,0 +1,1 @@
+"""From one idle thread to one output."""

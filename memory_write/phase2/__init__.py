@@ -1,0 +1,1 @@
+"""From the selected outputs to the published memory."""

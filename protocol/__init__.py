@@ -1,0 +1,1 @@
+"""What crosses the wire: models, the one method list, error codes, schema export."""

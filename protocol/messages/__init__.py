@@ -1,0 +1,1 @@
+"""The parameters and results of the wire, one module per area."""

@@ -1,0 +1,1 @@
+"""What lasts: rows, rollouts, the memory workspace, and the rules on both."""

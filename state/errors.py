@@ -1,0 +1,118 @@
+"""The errors of this room.
+
+StateError
+├── HomeUnusable          the home cannot be made, read or written
+├── HomeBusy              another process owns the home
+├── DatabaseUnusable      the database file cannot be opened or is not ours
+│   └── DatabaseTooNew    it was written by a later memoryd
+├── DatabaseBusy          the write lock did not come free in time
+├── MigrationChanged      an applied migration no longer has the text it had
+├── RolloutMissing        a thread has no recorded file
+├── RolloutUnreadable     the file has no usable first line
+├── WorkspaceUnsafe       a link or special file stands where memory should be
+├── PathRefused           a path given to a memory tool; its sentence goes to the model
+└── LeaseLost             the job was taken over; nothing was written
+"""
+
+from pathlib import Path
+
+
+class StateError(Exception):
+    """Any error of this room; its text names the file or thread and holds no memory text."""
+
+
+class HomeUnusable(StateError):
+    """The home cannot be made, read or written."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"home {path} cannot be used: {reason}")
+
+
+class HomeBusy(StateError):
+    """Another process owns the home."""
+
+    def __init__(self, path: Path, owner_pid: int | None) -> None:
+        self.path = path
+        self.owner_pid = owner_pid
+        super().__init__(f"home {path} is owned by process {owner_pid or 'unknown'}")
+
+
+class DatabaseUnusable(StateError):
+    """The database file cannot be opened, or is not one of ours."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"database {path} cannot be used: {reason}")
+
+
+class DatabaseTooNew(DatabaseUnusable):
+    """The database was written by a later memoryd; nothing in it was changed."""
+
+    def __init__(self, path: Path, found: int, known: int) -> None:
+        self.found = found
+        self.known = known
+        super().__init__(
+            path,
+            f"its schema has version {found}, this memoryd knows {known}; nothing was changed, "
+            "start it with the newer memoryd",
+        )
+
+
+class DatabaseBusy(StateError):
+    """The write lock did not come free in time; the caller may try again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(f"database {path} is locked by another process")
+
+
+class MigrationChanged(StateError):
+    """A migration that was applied no longer has the text it had."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.path = path
+        self.name = name
+        super().__init__(f"migration {name} differs from the one applied to {path}")
+
+
+class RolloutMissing(StateError):
+    """The thread has no recorded file."""
+
+    def __init__(self, thread_id: str) -> None:
+        self.thread_id = thread_id
+        super().__init__(f"no rollout found for thread id {thread_id}")
+
+
+class RolloutUnreadable(StateError):
+    """The file has no usable first line."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"rollout {path} cannot be read: {reason}")
+
+
+class WorkspaceUnsafe(StateError):
+    """A link or special file stands where memory should be; it was not followed."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"memory folder {path} is not safe to use: {reason}")
+
+
+class PathRefused(StateError):
+    """A path that a memory tool was given; the sentence is meant for the model."""
+
+
+class LeaseLost(StateError):
+    """The job was taken over by another worker; nothing was written."""
+
+    def __init__(self, kind: str, key: str, fence: int) -> None:
+        self.kind = kind
+        self.key = key
+        self.fence = fence
+        super().__init__(f"job {kind}/{key} no longer belongs to fence {fence}")

@@ -1,0 +1,1 @@
+"""Pure rules on text that may be kept or shown."""

@@ -1,0 +1,1 @@
+"""Rows: each store owns the SQL of its tables."""

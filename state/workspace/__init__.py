@@ -1,0 +1,1 @@
+"""The memory folder and its private git baseline."""
