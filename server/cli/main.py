@@ -1,0 +1,212 @@
+"""The command line: what each command is called and takes; the work is in the other modules.
+
+Nothing heavy is imported here: a relaying `app-server` must be up within a tenth of a second.
+"""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from server.errors import ServerError
+from state.errors import StateError
+
+_EPILOG = """\
+examples:
+  memoryd demo                     see the main job in a throw-away home
+  memoryd import codex             bring in your existing Codex sessions
+  memoryd consolidate --wait       turn finished sessions into memory now
+  memoryd chat "how do I test?"    ask, with memory
+  memoryd serve                    the server for IDEs, on ws://127.0.0.1:4500
+  memoryd doctor                   check every part, with a hint for each fault
+
+The home is $MEMORYD_HOME, else ~/.memoryd. Settings live in its config.toml.
+"""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command; the exit status."""
+    arguments = parser().parse_args(argv)
+    run = importlib.import_module(f"server.cli.{arguments.module}").run
+    try:
+        return int(run(arguments))
+    except KeyboardInterrupt:
+        return 130
+    except (ServerError, StateError) as failure:
+        if arguments.debug:
+            raise
+        print(f"memoryd: {failure}", file=sys.stderr)
+        return getattr(failure, "status", 1)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line as argparse sees it."""
+    top = argparse.ArgumentParser(
+        prog="memoryd",
+        description="A server that gives coding agents a memory their user can trust.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"memoryd {_version()}")
+    _shared(top, at_the_top=True)
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _serving(commands)
+    _using(commands)
+    _keeping(commands)
+    return top
+
+
+Commands = argparse._SubParsersAction  # the only name argparse has for it
+
+
+def _command(
+    commands: "Commands[argparse.ArgumentParser]", name: str, module: str, does: str, more: str = ""
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(
+        name,
+        help=does,
+        description=f"{does[0].upper()}{does[1:]}. {more}".strip(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(module=module, command=name)
+    _shared(command, at_the_top=False)
+    return command
+
+
+def _shared(command: argparse.ArgumentParser, *, at_the_top: bool) -> None:
+    """Options that clients put before or behind the command's name."""
+
+    def default(value: object) -> object:
+        return value if at_the_top else argparse.SUPPRESS
+
+    command.add_argument("--home", metavar="DIR", default=default(None), help="the home to use")
+    command.add_argument(
+        "-c",
+        "--config",
+        metavar="KEY=VALUE",
+        dest="overrides",
+        action="append",
+        default=default([]) if at_the_top else [],
+        help="override a setting, e.g. -c memories.min_rollout_idle_hours=1",
+    )
+    for flag, dest in (("--enable", "enabled"), ("--disable", "disabled")):
+        command.add_argument(
+            flag, metavar="FEATURE", dest=dest, action="append", default=[], help=argparse.SUPPRESS
+        )
+    command.add_argument(
+        "--debug", action="store_true", default=default(False), help="tracebacks and full logs"
+    )
+
+
+def _json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print one JSON object instead")
+
+
+def _access(command: argparse.ArgumentParser) -> None:
+    access = command.add_argument_group("access over WebSocket")
+    access.add_argument(
+        "--ws-auth",
+        choices=["install-secret", "none", "capability-token", "signed-bearer-token"],
+        default="install-secret",
+        help="who may attach; default: whoever carries <home>/keys/access (loopback only)",
+    )
+    access.add_argument("--ws-token-file", metavar="FILE", help="capability token, by file")
+    access.add_argument("--ws-token-sha256", metavar="HEX", help="capability token, by digest")
+    access.add_argument("--ws-shared-secret-file", metavar="FILE", help="secret of signed tokens")
+    access.add_argument("--ws-issuer", metavar="TEXT", help="`iss` a signed token must have")
+    access.add_argument("--ws-audience", metavar="TEXT", help="`aud` a signed token must have")
+    access.add_argument("--ws-max-clock-skew-seconds", metavar="N", type=int, default=30)
+
+
+def _serving(commands: "Commands[argparse.ArgumentParser]") -> None:
+    serve = _command(
+        commands,
+        "serve",
+        "serve",
+        "run the server for IDEs and other clients",
+        "Stops on Ctrl-C after running turns have ended; a second Ctrl-C stops at once.",
+    )
+    serve.add_argument(
+        "--listen",
+        metavar="URL",
+        action="append",
+        help="ws://IP:PORT or unix://PATH, repeatable; default ws://127.0.0.1:4500",
+    )
+    _access(serve)
+    app = _command(
+        commands,
+        "app-server",
+        "app_server",
+        "speak the app-server protocol on stdin and stdout",
+        "For SDKs that start `codex app-server`; joins the server that owns the home, if any.",
+    )
+    app.add_argument("--listen", metavar="URL", action="append", help="default stdio://")
+    app.add_argument("--stdio", action="store_true", help="same as --listen stdio://")
+    app.add_argument("--strict-config", action="store_true", help=argparse.SUPPRESS)
+    app.add_argument("--session-source", help=argparse.SUPPRESS)
+    _access(app)
+    demo = _command(
+        commands,
+        "demo",
+        "demo",
+        "show the main job with sample sessions",
+        "Uses a throw-away home and the offline provider; needs no key and no network.",
+    )
+    demo.add_argument("--once", action="store_true", help="exit instead of serving on")
+
+
+def _using(commands: "Commands[argparse.ArgumentParser]") -> None:
+    chat = _command(commands, "chat", "chat", "ask the agent, once or in a conversation")
+    chat.add_argument("prompt", nargs="*", metavar="PROMPT", help="without it: a conversation")
+    chat.add_argument("--thread", metavar="ID", help="go on with this thread")
+    chat.add_argument("--connect", metavar="URL", help="a running server, ws://HOST:PORT")
+    chat.add_argument("--cwd", metavar="DIR", help="the project's folder; default: here")
+    status = _command(commands, "status", "data", "show threads, jobs, memory and spend")
+    _json(status)
+    doctor = _command(commands, "doctor", "doctor", "check every part, with a hint for each fault")
+    _json(doctor)
+
+
+def _keeping(commands: "Commands[argparse.ArgumentParser]") -> None:
+    bring = _command(
+        commands,
+        "import",
+        "data",
+        "bring in existing sessions",
+        "The source is only read. Running it again brings in what is new.",
+    )
+    bring.add_argument(
+        "source", metavar="codex|PATH", help="`codex` for $CODEX_HOME or ~/.codex, or a file/folder"
+    )
+    bring.add_argument("--since", metavar="YYYY-MM-DD", help="only sessions touched since then")
+    bring.add_argument(
+        "--dry-run", action="store_true", help="say what would happen, change nothing"
+    )
+    _json(bring)
+    consolidate = _command(
+        commands,
+        "consolidate",
+        "data",
+        "turn finished sessions into memory now",
+        "Takes every enabled thread that is not in a turn, whatever its age.",
+    )
+    consolidate.add_argument("--thread", metavar="ID", help="only this thread")
+    consolidate.add_argument("--wait", action="store_true", help="return when memory is published")
+    _json(consolidate)
+    reset = _command(
+        commands,
+        "reset",
+        "data",
+        "delete all memory; threads and their transcripts stay",
+    )
+    reset.add_argument("--yes", action="store_true", help="do not ask")
+    _json(reset)
+    schema = _command(commands, "schema", "schema", "export the protocol's JSON Schemas")
+    schema.add_argument("action", choices=["write", "check"])
+    schema.add_argument("--out", metavar="DIR", default="schemas", help="default: ./schemas")
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("memoryd")

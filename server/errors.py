@@ -1,0 +1,25 @@
+"""The errors of this room that stop a command or a start.
+
+ServerError
+├── ConfigRefused    the configuration cannot be read at all
+├── ListenRefused    an address that may not or cannot be listened on
+└── CommandFailed    a command could not do its work
+"""
+
+
+class ServerError(Exception):
+    """Ends a command with one clear line: what failed, on what, and what to do."""
+
+    status = 1
+
+
+class ConfigRefused(ServerError):
+    """The configuration cannot be read at all; the text names file, line and mend."""
+
+
+class ListenRefused(ServerError):
+    """An address that may not or cannot be listened on."""
+
+
+class CommandFailed(ServerError):
+    """A command could not do its work."""

@@ -1,0 +1,91 @@
+"""Settings: what is wrong in the file is told with its line, and nothing of it stops the server."""
+
+from pathlib import Path
+
+import pytest
+
+from server.errors import ConfigRefused
+from server.settings import OFFLINE, OPENAI, home_from_environment, load_settings
+from state.home import Home
+
+
+def _home(tmp_path: Path, text: str) -> Home:
+    (tmp_path / "config.toml").write_text(text, "utf-8")
+    return Home(tmp_path)
+
+
+def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
+    """The embedded default needs no configuration and no key."""
+    settings = load_settings(Home(tmp_path))
+    assert settings.provider == OFFLINE
+    assert settings.memory.enabled and settings.use_memories and settings.dedicated_tools
+    assert settings.memory.phase1.idle_hours_min == 6
+    assert settings.warnings == ()
+
+
+def test_a_key_in_the_environment_makes_openai_the_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And that key shows in no representation."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-one")
+    settings = load_settings(Home(tmp_path))
+    assert settings.provider == OPENAI
+    assert "sk-not-a-real-one" not in repr(settings)
+
+
+@pytest.mark.requirement("FR-G5")
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("bogus = 1\n", 1, "unknown key `bogus`"),
+        ("\nmin_rollout_idle_hours = 2\n", 2, "did you mean `memories.min_rollout_idle_hours`"),
+        ("[memories]\nbogus = 1\n", 2, "unknown key `memories.bogus`"),
+        ('[memories]\nuse_memories = "yes"\n', 2, "`memories.use_memories` is ignored"),
+        ("[memories]\n\nmax_unused_days = 400\n", 3, "365 is used"),
+        ('model_provider = "nobody"\n', 1, "offline is used"),
+        ('[memories]\nversion = "v2"\n', 2, "v1 is used"),
+    ],
+)
+@pytest.mark.parametrize("folder", ["plain", "with space", "記憶", "emoji 🧠"])
+def test_what_has_no_effect_is_told_with_file_and_line(
+    tmp_path: Path, folder: str, text: str, line: int, words: str
+) -> None:
+    """Unknown, misplaced, mistyped and out of range, in homes of every spelling."""
+    (tmp_path / folder).mkdir()
+    home = _home(tmp_path / folder, text)
+    warnings = [str(warning) for warning in load_settings(home).warnings]
+    assert any(w.startswith(f"{home.config}:{line}:") and words in w for w in warnings), warnings
+
+
+def test_good_keys_beside_a_bad_one_stay_in_force(tmp_path: Path) -> None:
+    """One mistake does not reset the file."""
+    home = _home(tmp_path, "[memories]\nuse_memories = 3\nmax_unused_days = 9\n")
+    settings = load_settings(home)
+    assert settings.use_memories is True
+    assert settings.memory.phase2.unused_days_max == 9
+
+
+def test_an_override_wins_over_the_file_and_may_use_the_old_spelling(tmp_path: Path) -> None:
+    """Aliases are put right in each layer before the layers are merged."""
+    home = _home(tmp_path, "[memories]\ndisable_on_external_context = true\n")
+    settings = load_settings(
+        home, ["memories.no_memories_if_mcp_or_web_search=false", "model=some-model"]
+    )
+    assert settings.raw["memories"] == {"disable_on_external_context": False}
+    assert settings.model == "some-model"
+
+
+def test_a_file_that_is_no_toml_is_refused_by_name(tmp_path: Path) -> None:
+    """The sentence names the file and what to do."""
+    home = _home(tmp_path, "[memories\n")
+    with pytest.raises(ConfigRefused, match="config.toml is not valid TOML"):
+        load_settings(home)
+
+
+def test_the_home_comes_from_the_option_then_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relative or `~` path is made absolute once, here."""
+    monkeypatch.setenv("MEMORYD_HOME", str(tmp_path / "from-env"))
+    assert home_from_environment().root == tmp_path / "from-env"
+    assert home_from_environment("~/x").root == Path.home() / "x"
