@@ -10,7 +10,9 @@ ServerError
 class ServerError(Exception):
     """Ends a command with one clear line: what failed, on what, and what to do."""
 
-    status = 1
+    def __init__(self, sentence: str, *, status: int = 1) -> None:
+        self.status = status
+        super().__init__(sentence)
 
 
 class ConfigRefused(ServerError):

@@ -1,11 +1,10 @@
-"""The only reader of the environment; from it and the configuration file, every room's values.
+"""From the configuration file and the environment to the values that each room takes.
 
-Each room is handed its own small values; none of them looks at the environment itself. Keys are the
+Each room is handed its own small values; none of them looks for a setting itself. Keys are the
 original's where it has them (`[features]`, `[memories]`, `[model_providers.NAME]`, …). A value out
 of range is told and the nearest bound is used.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, Literal
 
 from memory_write.limits import DailyBudget, MemorySettings, Phase1Limits, Phase2Limits
 from server.config_file import CLAMPS, ConfigFile, ConfigWarning, ReadConfig, line_of, read_config
+from server.environment import variable
 from state.home import Home
 
 OFFLINE = "offline"
@@ -50,27 +50,6 @@ class Settings:
     drain_s: int
     raw: Mapping[str, Any]
     warnings: tuple[ConfigWarning, ...]
-
-
-def home_from_environment(given: str | None = None) -> Home:
-    """The home that `--home` or MEMORYD_HOME names, else `~/.memoryd`."""
-    chosen = given or os.environ.get("MEMORYD_HOME") or "~/.memoryd"
-    return Home(Path(chosen).expanduser().absolute())
-
-
-def codex_home_from_environment() -> Path:
-    """The original's home, for import only."""
-    return Path(os.environ.get("CODEX_HOME") or "~/.codex").expanduser().absolute()
-
-
-def terminal_name() -> str:
-    """The terminal this process runs in, for the user agent."""
-    return os.environ.get("TERM_PROGRAM") or os.environ.get("TERM") or "unknown"
-
-
-def environment_path() -> Sequence[str]:
-    """The folders in which programs are found."""
-    return os.environ.get("PATH", "").split(os.pathsep)
 
 
 def load_settings(home: Home, overrides: Sequence[str] = ()) -> Settings:
@@ -166,9 +145,9 @@ def _providers(config: ConfigFile) -> dict[str, ProviderSettings]:
     found = {
         OPENAI: ProviderSettings(
             name=OPENAI,
-            base_url=os.environ.get("OPENAI_BASE_URL") or OPENAI_BASE_URL,
+            base_url=variable("OPENAI_BASE_URL") or OPENAI_BASE_URL,
             wire_api="responses",
-            api_key=os.environ.get("OPENAI_API_KEY"),
+            api_key=variable("OPENAI_API_KEY"),
         )
     }
     for name, section in config.model_providers.items():
@@ -176,7 +155,7 @@ def _providers(config: ConfigFile) -> dict[str, ProviderSettings]:
             name=name,
             base_url=section.base_url or OPENAI_BASE_URL,
             wire_api=section.wire_api,
-            api_key=os.environ.get(section.env_key) if section.env_key else None,
+            api_key=variable(section.env_key) if section.env_key else None,
             headers=section.http_headers,
         )
     return found

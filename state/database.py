@@ -23,10 +23,11 @@ from state.home import FILE_MODE
 SQLITE_MIN = (3, 40, 0)
 BUSY_TIMEOUT_MS = 5_000
 READERS = 3
+CLOSE_PATIENCE_S = 2.0
 _PRAGMAS = (
+    f"busy_timeout={BUSY_TIMEOUT_MS}",
     "journal_mode=WAL",
     "synchronous=FULL",
-    f"busy_timeout={BUSY_TIMEOUT_MS}",
     "foreign_keys=ON",
     "secure_delete=ON",
     "trusted_schema=OFF",
@@ -67,6 +68,7 @@ class Queries(Mapping[str, Query]):
         return len(self._queries)
 
 
+_COMMENT = re.compile(r"--[^\n]*")
 _NAME = re.compile(r"^-- name: ([a-z_0-9]+)$", re.MULTILINE)
 
 
@@ -107,15 +109,15 @@ class Transaction(Reading):
 
 
 def _statements(text: str) -> list[str]:
+    """Cut at the semicolons that end a statement, not at those in texts, comments or triggers."""
     found, pending = [], ""
-    for line in text.splitlines(keepends=True):
-        pending += line
+    for piece in text.split(";"):
+        pending += f"{piece};"
         if sqlite3.complete_statement(pending):
             found.append(pending.strip())
             pending = ""
-    if pending.strip():
-        found.append(pending.strip())
-    return [one for one in found if one.strip(";").strip()]
+    # The last piece got a semicolon that was not there; a comment alone is no statement.
+    return [one for one in found if _COMMENT.sub("", one).strip("; \t\r\n")]
 
 
 class Database:
@@ -129,6 +131,7 @@ class Database:
         self._lock = asyncio.Lock()
         self._readers: asyncio.LifoQueue[aiosqlite.Connection] = asyncio.LifoQueue()
         self._all = [writer, *readers]
+        self._closing = self._closed = False
         for reader in readers:
             self._readers.put_nowait(reader)
 
@@ -161,10 +164,12 @@ class Database:
                     "wal_autocheckpoint=0",
                 ):
                     await reader.execute(f"PRAGMA {pragma}")
-        except (sqlite3.Error, OSError) as error:
-            for connection in opened:
-                await connection.close()
-            raise _translated(error, path) from error
+        except BaseException as error:
+            # A connection left open keeps the process alive, since its thread is no daemon.
+            await _to_the_end(_close_all(opened))
+            if isinstance(error, sqlite3.Error | OSError):
+                raise _translated(error, path) from error
+            raise
         return cls(path, opened[0], opened[1:])
 
     @asynccontextmanager
@@ -174,13 +179,18 @@ class Database:
         Raises: DatabaseBusy, DatabaseUnusable.
         """
         async with self._lock:
+            self._refuse_when_closing()
             try:
                 # BEGIN stands inside the try: a cancellation may arrive while it is under way.
                 await self._writer.execute("BEGIN IMMEDIATE")
                 yield Transaction(self._writer)
             except BaseException as error:
+                if isinstance(error, asyncio.CancelledError) and not self._closed:
+                    await self._writer.interrupt()
                 await _to_the_end(self._roll_back())
-                if isinstance(error, sqlite3.Error):
+                if self._closed and isinstance(error, ValueError):
+                    self._refuse_when_closing()
+                if _is_of_the_file(error):
                     raise _translated(error, self.path) from error
                 raise
             try:
@@ -197,29 +207,65 @@ class Database:
         """
         reader = await self._readers.get()
         try:
+            self._refuse_when_closing()
             try:
                 await reader.execute("BEGIN")
                 yield Reading(reader)
+            except asyncio.CancelledError:
+                # Nobody waits for the answer any more: do not let a long search hold us up.
+                if not self._closed:
+                    await reader.interrupt()
+                raise
             except sqlite3.Error as error:
-                raise _translated(error, self.path) from error
+                if _is_of_the_file(error):
+                    raise _translated(error, self.path) from error
+                raise
             finally:
-                await _to_the_end(_end_snapshot(reader))
+                await _to_the_end(self._end_snapshot(reader))
         finally:
             self._readers.put_nowait(reader)
 
     async def close(self) -> None:
-        """Close every connection; waits for what is under way."""
-        async with self._lock:
-            for connection in self._all:
-                await connection.close()
+        """Close every connection; what is under way gets a moment to end, then is stopped."""
+        if self._closing:
+            return
+        self._closing = True
+        settled = False
+        try:
+            async with asyncio.timeout(CLOSE_PATIENCE_S):
+                for _ in self._all[1:]:
+                    await self._readers.get()
+                async with self._lock:
+                    settled = True
+        except TimeoutError:
+            pass
+        finally:
+            if not settled:
+                for connection in self._all:
+                    await connection.interrupt()
+            self._closed = True
+            await _to_the_end(_close_all(self._all))
+            for connection in self._all[1:]:
+                # Whoever waits for a reader wakes up and is told.
+                self._readers.put_nowait(connection)
+
+    def _refuse_when_closing(self) -> None:
+        if self._closing:
+            raise DatabaseUnusable(self.path, "it was closed")
 
     async def _commit(self) -> None:
+        if self._closed:
+            raise DatabaseUnusable(self.path, "it was closed")
         if await _in_transaction(self._writer):
             await self._writer.execute("COMMIT")
 
     async def _roll_back(self) -> None:
-        if await _in_transaction(self._writer):
+        if not self._closed and await _in_transaction(self._writer):
             await self._writer.execute("ROLLBACK")
+
+    async def _end_snapshot(self, reader: aiosqlite.Connection) -> None:
+        if not self._closed and await _in_transaction(reader):
+            await reader.execute("ROLLBACK")
 
 
 def _made_private(path: Path) -> str:
@@ -229,9 +275,9 @@ def _made_private(path: Path) -> str:
     return path.absolute().as_uri()
 
 
-async def _end_snapshot(reader: aiosqlite.Connection) -> None:
-    if await _in_transaction(reader):
-        await reader.execute("ROLLBACK")
+async def _close_all(connections: list[aiosqlite.Connection]) -> None:
+    for connection in connections:
+        await connection.close()
 
 
 async def _in_transaction(connection: aiosqlite.Connection) -> bool:
@@ -246,22 +292,44 @@ async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
     cancelled = False
     while not task.done():
         try:
-            await asyncio.shield(task)
+            await asyncio.wait({task})
         except asyncio.CancelledError:
-            if task.cancelled():
-                raise
             cancelled = True
-        except Exception:
-            break
     task.result()
     if cancelled:
         raise asyncio.CancelledError
 
 
-def _translated(error: Exception, path: Path) -> Exception:
+def _is_of_the_file(error: BaseException) -> bool:
+    """Whether it says something of the database; the rest are mistakes in a statement."""
+    mistakes = sqlite3.IntegrityError | sqlite3.ProgrammingError | sqlite3.DataError
+    return isinstance(error, sqlite3.Error) and not isinstance(error, mistakes)
+
+
+def _translated(error: BaseException, path: Path) -> DatabaseBusy | DatabaseUnusable:
     text = str(error)
     if isinstance(error, sqlite3.OperationalError) and ("locked" in text or "busy" in text):
         return DatabaseBusy(path)
-    if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
-        return error
     return DatabaseUnusable(path, text)
+
+
+def integrity_fault(path: Path) -> str | None:
+    """What SQLite's own check finds wrong with a database file; None when it is sound.
+
+    Reads only, also while another process writes; blocking.
+    """
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        try:
+            connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        return str(error)
+    return None if found == "ok" else str(found)
+
+
+def sqlite_version() -> str:
+    """The version of the SQLite library in use."""
+    return sqlite3.sqlite_version

@@ -31,7 +31,7 @@ class Link(Protocol):
         """Send one message."""
         ...
 
-    async def close(self, code: int = 1000, reason: str = "") -> None:
+    async def close(self) -> None:
         """End the connection."""
         ...
 
@@ -83,7 +83,7 @@ class StreamLink:
         self._writer.write(data + b"\n")
         await self._writer.drain()
 
-    async def close(self, code: int = 1000, reason: str = "") -> None:
+    async def close(self) -> None:
         """Close the stream."""
         self._writer.close()
         with suppress(OSError):
@@ -125,9 +125,9 @@ class WebSocketLink:
         """Send one text frame."""
         await self._socket.send(data.decode())
 
-    async def close(self, code: int = 1000, reason: str = "") -> None:
+    async def close(self) -> None:
         """Close the socket."""
-        await self._socket.close(code, reason)
+        await self._socket.close()
 
 
 class Client:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from server.errors import ServerError
+from server.release import __version__
 from state.errors import StateError
 
 _EPILOG = """\
@@ -47,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    top.add_argument("--version", action="version", version=f"memoryd {_version()}")
+    top.add_argument("--version", action="version", version=f"memoryd {__version__}")
     _shared(top, at_the_top=True)
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _serving(commands)
@@ -106,8 +107,7 @@ def _access(command: argparse.ArgumentParser) -> None:
     access = command.add_argument_group("access over WebSocket")
     access.add_argument(
         "--ws-auth",
-        choices=["install-secret", "none", "capability-token", "signed-bearer-token"],
-        default="install-secret",
+        choices=["none", "capability-token", "signed-bearer-token"],
         help="who may attach; default: whoever carries <home>/keys/access (loopback only)",
     )
     access.add_argument("--ws-token-file", metavar="FILE", help="capability token, by file")
@@ -115,7 +115,7 @@ def _access(command: argparse.ArgumentParser) -> None:
     access.add_argument("--ws-shared-secret-file", metavar="FILE", help="secret of signed tokens")
     access.add_argument("--ws-issuer", metavar="TEXT", help="`iss` a signed token must have")
     access.add_argument("--ws-audience", metavar="TEXT", help="`aud` a signed token must have")
-    access.add_argument("--ws-max-clock-skew-seconds", metavar="N", type=int, default=30)
+    access.add_argument("--ws-max-clock-skew-seconds", metavar="N", type=int)
 
 
 def _serving(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -204,9 +204,3 @@ def _keeping(commands: "Commands[argparse.ArgumentParser]") -> None:
     schema = _command(commands, "schema", "schema", "export the protocol's JSON Schemas")
     schema.add_argument("action", choices=["write", "check"])
     schema.add_argument("--out", metavar="DIR", default="schemas", help="default: ./schemas")
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("memoryd")

@@ -62,7 +62,7 @@ def test_the_environment_is_read_in_one_place() -> None:
         for path in modules()
         if re.search(r"\bos\.(environ|getenv)\b", path.read_text("utf-8"))
     }
-    assert readers <= {"server.settings", "server._launch"}
+    assert readers <= {"server.environment", "server._launch"}
 
 
 def test_the_wall_clock_is_read_in_one_place() -> None:

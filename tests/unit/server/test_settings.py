@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from server.environment import home_from_environment
 from server.errors import ConfigRefused
-from server.settings import OFFLINE, OPENAI, home_from_environment, load_settings
+from server.settings import OFFLINE, OPENAI, load_settings
 from state.home import Home
 
 
@@ -78,7 +79,7 @@ def test_an_override_wins_over_the_file_and_may_use_the_old_spelling(tmp_path: P
 def test_a_file_that_is_no_toml_is_refused_by_name(tmp_path: Path) -> None:
     """The sentence names the file and what to do."""
     home = _home(tmp_path, "[memories\n")
-    with pytest.raises(ConfigRefused, match="config.toml is not valid TOML"):
+    with pytest.raises(ConfigRefused, match=r"config\.toml is not valid TOML"):
         load_settings(home)
 
 

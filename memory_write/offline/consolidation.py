@@ -1,0 +1,153 @@
+"""The `Consolidator` port by rules: reads the inputs with the file tools and writes both artefacts.
+
+Invariant: it knows nothing but what the tools show it, and an unchanged input gives unchanged
+bytes, which are then not written again.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memory_write.offline.folder import gather
+from memory_write.offline.gathered import Note, threads
+from memory_write.offline.hand_edits import HandEdits, carried, from_diff, joined
+from memory_write.offline.handbook import render_handbook
+from memory_write.offline.summary import render_summary
+from memory_write.ports import ConsolidationReport, ConsolidationRequest, FileTool, ModelFailed
+from state.policy.redaction import contains_secret, redact
+from state.workspace.layout import DIFF_FILE, HANDBOOK, NOTES, RAW_MEMORIES, SUMMARY
+
+LINES_PER_READ = 500
+READS_MAX = 400
+NOTES_MAX = 500
+_CUT = " tokens truncated…"
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal(Exception):
+    """A tool answered with its sentence instead of a result."""
+
+    text: str
+
+
+class OfflineConsolidator:
+    """Merges what the inputs say and renders the handbook and the summary."""
+
+    async def run(self, request: ConsolidationRequest) -> ConsolidationReport:
+        """Do the whole work; there is no model to stop half-way.
+
+        Raises: ModelFailed.
+        """
+        tools = {tool.name: tool for tool in request.tools}
+        try:
+            inputs = await _read_inputs(tools)
+            handbook, summary = await asyncio.to_thread(_render, inputs)
+            await _write(tools, HANDBOOK, handbook, before=inputs.handbook)
+            await _write(tools, SUMMARY, summary, before=inputs.summary)
+        except _Refusal as refusal:
+            raise ModelFailed(f"tool refused: {refusal.text[:200]}", transient=False) from refusal
+        return ConsolidationReport()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Inputs:
+    raw_memories: str
+    handbook: str
+    summary: str
+    diff: str
+    notes: tuple[Note, ...]
+
+
+async def _read_inputs(tools: Mapping[str, FileTool]) -> _Inputs:
+    notes = [
+        Note(name=name, text=await _read(tools, f"{NOTES}/{name}"))
+        for name in await _names(tools, NOTES)
+    ]
+    return _Inputs(
+        raw_memories=await _read(tools, RAW_MEMORIES),
+        handbook=await _read(tools, HANDBOOK),
+        summary=await _read(tools, SUMMARY),
+        diff=await _read(tools, DIFF_FILE),
+        notes=tuple(notes),
+    )
+
+
+def _render(inputs: _Inputs) -> tuple[str, str]:
+    heard = threads(inputs.raw_memories)
+    edits = from_diff(inputs.diff, paths=(HANDBOOK, SUMMARY))
+    hand = joined(carried(inputs.handbook), edits)
+    ids = [thread.thread_id for thread in heard] + [thread.recap_name for thread in heard]
+    notes = tuple(Note(name=note.name, text=redact(note.text)) for note in inputs.notes)
+    folder = gather(heard, notes, _supported(hand, ids))
+    return render_handbook(folder), render_summary(folder)
+
+
+def _supported(hand: HandEdits, ids: Sequence[str]) -> HandEdits:
+    """Hand-written lines, without secrets and without those that cite what is no input any more."""
+    kept = [
+        line
+        for line in hand.kept
+        if not contains_secret(line)
+        and ("thread_id" not in line or any(one in line for one in ids))
+        and ("rollout_summaries/" not in line or any(one in line for one in ids))
+    ]
+    return HandEdits(kept=tuple(kept), removed=hand.removed)
+
+
+async def _names(tools: Mapping[str, FileTool], path: str) -> list[str]:
+    """The Markdown files of a folder by name; none when there is no folder."""
+    try:
+        listed = await _call(tools, "list", {"path": path})
+    except _Refusal:
+        return []
+    names = [
+        str(entry["path"]).rsplit("/", 1)[-1]
+        for entry in listed["entries"]
+        if entry["entry_type"] == "file" and str(entry["path"]).endswith(".md")
+    ]
+    return sorted(names)[-NOTES_MAX:]
+
+
+async def _read(tools: Mapping[str, FileTool], path: str) -> str:
+    """A whole file by pages of lines; empty when there is none."""
+    pieces: list[str] = []
+    line, lines = 1, LINES_PER_READ
+    for _ in range(READS_MAX):
+        try:
+            page = await _call(
+                tools, "read", {"path": path, "line_offset": line, "max_lines": lines}
+            )
+        except _Refusal:
+            break
+        content = str(page["content"])
+        if _CUT in content and lines > 1:
+            lines = max(1, lines // 4)  # the page was longer than a result may be
+            continue
+        pieces.append(content)
+        if not page["truncated"] or not content:
+            break
+        line += lines
+    return "".join(pieces)
+
+
+async def _write(tools: Mapping[str, FileTool], path: str, content: str, *, before: str) -> None:
+    if content != before:
+        await _call(tools, "write", {"path": path, "content": content})
+
+
+async def _call(
+    tools: Mapping[str, FileTool], name: str, arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    tool = tools.get(name)
+    if tool is None:
+        raise _Refusal(f"there is no tool {name}")
+    answer = await tool.call(json.dumps(arguments, ensure_ascii=False))
+    try:
+        result = json.loads(answer)
+    except ValueError:
+        raise _Refusal(answer) from None
+    if not isinstance(result, dict):
+        raise _Refusal(answer)
+    return result

@@ -1,0 +1,130 @@
+"""Renders `MEMORY.md`: task groups by folder of work, with sources, keywords and statements.
+
+Invariant: every thread among the inputs is cited under a task, also when all it said was replaced
+later, so that a reader can always go from a group to its recaps.
+"""
+
+from collections.abc import Iterable
+
+from memory_write.offline.folder import Folder, Group
+from memory_write.offline.gathered import NOTE_TAG, ThreadInput
+from memory_write.offline.hand_edits import KEPT_HEADING, REMOVED_PREFIX, HandEdits
+from memory_write.offline.merging import Entry, by_source
+from memory_write.offline.recap import group_name, keywords, topic_of
+from state.workspace.layout import NOTES, RECAPS
+
+_KNOWLEDGE = ("decision", "procedure")
+
+
+def render_handbook(folder: Folder) -> str:
+    """The whole text."""
+    blocks = [_group(group) for group in folder.groups]
+    blocks += [block for block in (_notes(folder), _hand(folder.hand)) if block]
+    if not blocks:
+        blocks = [
+            "# Task Group: none yet\n\nscope: nothing was learned yet\n"
+            "applies_to: cwd=none; reuse_rule=nothing to reuse\n"
+        ]
+    return "\n".join(blocks)
+
+
+def _group(group: Group) -> str:
+    name = group_name(group.cwd)
+    lines = [
+        f"# Task Group: {name}",
+        "",
+        f"scope: what the user stated while working in {name}",
+        f"applies_to: cwd={group.cwd or 'unknown'}; reuse_rule={_reuse(group)}",
+    ]
+    for number, thread in enumerate(group.threads, 1):
+        lines += ["", *_task(number, thread, by_source(group.entries, thread.thread_id))]
+    numbers = {thread.thread_id: number for number, thread in enumerate(group.threads, 1)}
+    for heading, entries in _sections(group.entries):
+        lines += ["", f"## {heading}", ""]
+        lines += [f"- {entry.text} {_tasks(entry, numbers)}".rstrip() for entry in entries]
+    return "\n".join(lines) + "\n"
+
+
+def _reuse(group: Group) -> str:
+    if any(entry.scope == "everywhere" for entry in group.entries):
+        return "hold here; what says so of itself, and facts about the user, hold anywhere"
+    return "hold here; elsewhere only where the statement says so"
+
+
+def _task(number: int, thread: ThreadInput, entries: tuple[Entry, ...]) -> list[str]:
+    topic = topic_of(entries) if entries else "nothing that still stands"
+    facts = ", ".join(
+        (
+            f"cwd={thread.cwd or 'unknown'}",
+            f"rollout_path={thread.rollout_path}",
+            f"updated_at={thread.updated_at}",
+            f"thread_id={thread.thread_id}",
+        )
+    )
+    return [
+        f"## Task {number}: {topic}, {thread.outcome}",
+        "",
+        "### rollout_summary_files",
+        "",
+        f"- {RECAPS}/{thread.recap_name} ({facts})",
+        "",
+        "### keywords",
+        "",
+        f"- {', '.join(keywords(entries)) or 'replaced later'}",
+    ]
+
+
+def _tasks(entry: Entry, numbers: dict[str, int]) -> str:
+    cited = sorted({numbers[source] for source in entry.sources if source in numbers})
+    return f"[{', '.join(f'Task {number}' for number in cited)}]" if cited else ""
+
+
+def _sections(entries: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
+    wishes: list[Entry] = []
+    knowledge: list[Entry] = []
+    for entry in entries:
+        (knowledge if entry.kind in _KNOWLEDGE else wishes).append(entry)
+    sections = [("User preferences", wishes), ("Reusable knowledge", knowledge)]
+    return [(heading, chosen) for heading, chosen in sections if chosen]
+
+
+def _notes(folder: Folder) -> str:
+    entries = [entry for entry in folder.entries if not entry.sources and NOTE_TAG in entry.text]
+    if not entries:
+        return ""
+    lines = [
+        "# Task Group: notes of the user",
+        "",
+        "scope: what the user asked in plain words to have remembered",
+        "applies_to: cwd=any; reuse_rule=hold anywhere unless the note says where",
+        "",
+        f"## Task 1: {topic_of(entries)}, success",
+        "",
+        "### note_files",
+        "",
+        *(f"- {NOTES}/{note.name}" for note in folder.notes),
+        "",
+        "### keywords",
+        "",
+        f"- {', '.join(keywords(entries))}",
+    ]
+    for heading, chosen in _sections(entries):
+        lines += ["", f"## {heading}", "", *(f"- {entry.text} [Task 1]" for entry in chosen)]
+    return "\n".join(lines) + "\n"
+
+
+def _hand(hand: HandEdits) -> str:
+    if not hand.kept and not hand.removed:
+        return ""
+    lines = [
+        "# Task Group: edits by hand",
+        "",
+        "scope: what a person wrote into this memory or took out of it",
+        "applies_to: cwd=any; reuse_rule=hold as written",
+        "",
+        KEPT_HEADING,
+        "",
+        *(f"- {line}" for line in hand.kept),
+        *(f"{REMOVED_PREFIX}{mark}" for mark in hand.removed),
+    ]
+    return "\n".join(lines) + "\n"

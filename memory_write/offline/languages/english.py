@@ -1,0 +1,361 @@
+"""English: the language that the rules know best."""
+
+# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+
+from memory_write.offline.lexicon import Lexicon, pattern
+
+# Things a developer or writer makes again and again; a rule about one of them is about its kind.
+_MADE = (
+    r"(?:functions?|methods?|class(?:es)?|tests?|commits?|commit messages?|messages?|titles?"
+    r"|headings?|headlines?|introductions?|intros?|summar(?:y|ies)|answers?|repl(?:y|ies)"
+    r"|responses?|explanations?|comments?|docstrings?|variables?|names?|identifiers?|files?"
+    r"|modules?|lines?|imports?|branch(?:es)?|branch names?|prs?|pull requests?|reviews?|changes?"
+    r"|docs?|documentation|readmes?|changelogs?|reports?|e-?mails?|documents?|paragraphs?"
+    r"|sentences?|sections?|scripts?|migrations?|constants?|types?|type hints?|error messages?"
+    r"|log messages?|secrets?|dependenc(?:y|ies)|packages?|versions?|releases?|dates?|numbers?"
+    r"|temperatures?|units?|tables?|lists?|bullets?|bullet points?|code|prose|texts?|drafts?"
+    r"|quer(?:y|ies)|endpoints?|components?|hooks?|articles?|posts?|slides?|diagrams?)"
+)
+_TOOLING = (
+    r"(?:test runner|test command|test suite|(?:unit |integration |all )?tests?|build(?: command)?"
+    r"|lint command|linter|formatter|type ?checker|package manager|build tool"
+    r"|(?:default|main|release|staging|trunk|deploy) branch|deploy(?:ment)?s?|releases?|database"
+    r"|ci|(?:staging|production|dev|test) (?:server|environment|database|host)|entry ?point"
+    r"|config(?:uration)?(?: files?)?|dev server|port|(?:python|node|java|go|rust) version"
+    r"|migrations?|licen[cs]e|command (?:to|for) [\w -]{2,40}|docs|documentation|logs|app|server)"
+)
+_SELF = r"(?:i|we|the user|user|the team)"
+_ADVERB = r"(?: (?:really|strongly|usually|generally|normally|mostly|mainly|typically|also|both|just|still|always|definitely|much|personally|only|all))*"
+VERBS = (
+    r"(?:keep|use|run|write|put|add|make|commit|name|avoid|stop|start|answer|reply|respond|prefer"
+    r"|format|indent|call|leave|include|ask|check|test|show|explain|document|limit|sign|squash"
+    r"|rebase|review|split|group|sort|order|wrap|prefix|suffix|tag|push|pull|merge|deploy|build"
+    r"|lint|type|annotate|spell|speak|talk|treat|mark|mention|quote|cite|link|list|give|tell|read"
+    r"|open|close|create|delete|remove|drop|refactor|rename|move|update|bump|pin|install|import"
+    r"|mock|measure|log|print|return|raise|throw|catch|handle|validate|verify|confirm|propose"
+    r"|suggest|stick|follow|favou?r|choose|pick|set|turn|convert|translate|summari[sz]e|shorten"
+    r"|draft|end|begin|attach|save|store|place|separate|say|work|assume|ensure|address|begin)"
+)
+_EVENT = (
+    r"(?:before|after|when(?:ever)?|on|prior to) (?:(?:you|we|i) |each |every |any |a |opening "
+    r"|making |creating )*(?:commit|push|merge|rebas|releas|deploy|pull request|pr\b|review|edit"
+    r"|answer|reply|refactor|migrat)\w*"
+)
+_STYLE = (
+    r"(?:(?:british|american|australian|plain|simple|formal) (?:english|spelling)|english|german"
+    r"|french|spanish|tabs|spaces|(?:two|four|eight|2|4|8)[ -]spaces?|(?:single|double) quotes"
+    r"|celsius|fahrenheit|metric(?: units)?|imperial units|type hints|type annotations|snake_case"
+    r"|camelcase|kebab-case|conventional commits|semicolons|dark mode|light mode|24-hour time"
+    r"|iso dates|present tense|(?:the )?imperative(?: mood)?|markdown|bullet points)"
+)
+_HABIT = (
+    r"(?:use|write|spell|code|program|develop|work with|test with|format|indent|run|commit|squash"
+    r"|rebase|deploy|review|sign|name|type|read|host|ship|release|version|track|log|store|keep)s?"
+)
+_BOUND = (
+    r"(?:at most|at least|no more than|no longer than|not longer than|no fewer than|shorter than"
+    r"|longer than|limited to|under|below|within|up to|max(?:imum)?|only|never|always|kept|short"
+    r"|to (?:one|two|three|four|five|ten|twenty|thirty|forty|fifty|a|\d+)|small|concise|brief"
+    r"|simple|lower-?case|upper-?case|in (?:the )?\w+(?: \w+)? ?(?:tense|mood"
+    r"|english|case)?)"
+)
+
+ENGLISH = Lexicon(
+    name="english",
+    common_words=frozenset(
+        "the a an i we you is are to of in on for and or not do use my our never always please it "
+        "with from now must should keep prefer run every no don't before after that".split()
+    ),
+    opener=pattern(
+        r"(?:ok(?:ay)?|good|great|nice|perfect|thanks(?: a lot| so much)?|thank you|cool|right|fine"
+        r"|well|hi|hello|hey|yes|yeah|yep|sure|alright|all right|so|also|and|but|then|please|oh|ah"
+        r"|by the way|btw|fyi|one more thing|another thing|just so you know|for the record"
+        r"|for context|as you know|in short|again|first(?: of all)?|plus|listen|look|note"
+        r"|important|reminder|though|anyway|just)\b[\s,.!:;–—-]*"
+    ),
+    correction=pattern(
+        r"(?:(?:no|nope)(?=[,.!:;–—-]|$)|wrong|incorrect|stop|not like that|not quite|actually"
+        r"|rather|instead"
+        r"|that(?:'s| is) (?:wrong|not right|incorrect|not what i (?:asked|wanted|meant|said))"
+        r"|(?:as )?i(?:'ve)? (?:already )?(?:said|told you|asked|meant)(?: before"
+        r"| already)?(?: that"
+        r"| to)?)\b(?!-)[\s,.!:;–—-]*"
+    ),
+    remember=pattern(
+        r"(?:(?:can|could|would) you )?(?:please )?(?:remember|memori[sz]e|keep in mind"
+        r"|bear in mind"
+        r"|make a note|take note|note(?: down)?(?: for (?:the future|later|next time))?"
+        r"|don't forget|do not forget|never forget|save (?:to|in) memory|add to (?:your )?memory)"
+        r"(?: for (?:next time|later|the future))?(?:,| that| this|:| -)*(?: to)? "
+    ),
+    question=pattern(
+        r"^(?:what(?! i (?:want|prefer|like|need))|how|why|which|who|whom|whose|when(?= (?:is|are"
+        r"|do|does|did|will|should|can))"
+        r"|where|is|are|am|was|were|do(?! not)|does|did|have|has|had|can|could|would|will|should"
+        r"|shall|may"
+        r"|might|isn't|aren't|don't (?:i|we|you)|doesn't|didn't|won't|any idea|is there|are there)"
+        r" (?!that said)",
+        r"^(?:tell me|explain|show me|do you|remind me|let me know) (?:how|what|why|which|whether"
+        r"|if"
+        r"|when|where|who)\b",
+        r"^(?:i wonder|wondering|not sure|i don't know|i'm not sure|no idea|curious)\b",
+    ),
+    hypothetical=pattern(
+        r"^(?:suppose|supposing|imagine|assume|assuming|pretend|say we|let's say|hypothetically"
+        r"|in theory|theoretically|what if|for example|for instance|e\.g\.|for the sake of)\b",
+        r"\b(?:maybe|perhaps|might|possibly|probably|someday|some day|eventually|one could"
+        r"|i guess|thinking (?:of|about)|considering|toying with|tempted|it would be (?:nice|cool"
+        r"|great|good)|would be|would have|could have|wouldn't|couldn't|may want|were to|as if"
+        r"|if (?:i|we|you) (?:had|were|wanted|preferred|used|decided|lived|moved|switched"
+        r"|chose))\b",
+        r"^if\b(?!.*\b(?:always|never)\b)",
+        r"\b(?:i'd|i would|we'd|we would) (?!rather|prefer|like|love|want)",
+        r"\b(?:should|could) (?:we|i) \b",
+    ),
+    once=pattern(
+        r"\b(?:just |only )?(?:this|that) (?:once|time|one time)\b",
+        r"\bfor (?:now|today|this (?:one|once|commit|task|change|pr|run|time|test|file|function"
+        r"|session|moment|demo))\b",
+        r"\b(?:right now|at the moment|temporarily|for the moment|for the time being|today only"
+        r"|until (?!further)|just now|as a one-?off|one-?off|an exception|in this case|here only"
+        r"|only here|tonight|tomorrow|this (?:week|morning|afternoon|evening|month|sprint))\b",
+        r"\btoday\b",
+    ),
+    others=pattern(
+        r"\b(?:readme|docs?|documentation|manual|log|logs|error|output|file|page|article|blog"
+        r"|issue|ticket|comment|he|she|they|someone|somebody|people|everyone|some people|colleague"
+        r"|boss|manager|friend|website|site|tool|linter|compiler|assistant|agent|model|message"
+        r"|style guide|guide|tutorial|book|spec|paper|test|tests|stack overflow|reviewer|customer"
+        r"|client|you|it|paste|config|template|prompt|email|e-mail|sign|poster)"
+        r" (?:also )?(?:says?|said|states?|stated|claims?|claimed|wrote|writes|mentions?|mentioned"
+        r"|recommends?|recommended|suggests?|suggested|prefers?|preferred|wants?|wanted|prints?"
+        r"|printed|reads?|tells?|told|insists?|likes?|asks|asked|advises?|argues?|demands?)\b",
+        r"\b(?:according to|apparently|supposedly|allegedly|quoting|quote|quoted from|i read that"
+        r"|i heard|it says|they say|reportedly)\b",
+        r"^(?:my|our|his|her|their) (?:\w+ )?(?:colleague|boss|manager|friend|brother|sister|wife"
+        r"|husband|partner|client|customer|teacher|father|mother|coworker|co-worker|lead)\b",
+        r"\b(?:users|customers|visitors|readers|clients|people) (?:should|must|want|prefer|like"
+        r"|can|may|need|live|use)\b",
+        r"\bthe user (?:should|must|can|clicks|enters|logs|sees|gets|wants to|needs to|is (?:not )?"
+        r"(?:logged|authenticated|able|redirected|shown|asked|prompted))\b",
+    ),
+    denied=pattern(
+        r"\b(?:i|we|you) (?:don't|do not|never) (?:say|said|mean|meant|care|mind|have to|need to"
+        r"|necessarily)\b",
+        r"\b(?:no need|not necessary|not that i|it's not that|isn't that|never said|didn't say"
+        r"|did not say|haven't decided|have not decided|not decided|undecided|doesn't matter"
+        r"|does not matter|don't care|do not care|either is fine|both are fine|up to you"
+        r"|whatever you (?:like|prefer|want)|not a rule|no strong (?:opinion|preference)s?"
+        r"|no preference|not always|needn't|not every|don't bother|never mind|nevermind"
+        r"|forget (?:it|that|what)|ignore (?:that|what))\b",
+        r"\b(?:am|is|are|was)(?: not|n't) (?:saying|asking|suggesting)\b",
+    ),
+    deictic=pattern(
+        r"\b(?:this|these|those)\b",
+        r"\bthat (?:one|file|function|test|line|method|class|change|way|thing|part|commit|branch"
+        r"|button|bug|error|message|paragraph|section)\b",
+        r"\b(?:like|of|with|on|at|do|use|want|see|try) that$",
+        r"\b(?:above|below|following|again|the (?:first|second|third|last|other|former|latter|new"
+        r"|old|next|previous|current|same|failing|broken) \w+)\b",
+        r"\b(?:the (?:first|second|third|last|other|former|latter|latest)|now|it)$",
+        r"\bhere is\b",
+    ),
+    decision=pattern(
+        r"\b(?:i|we|the team)(?:'ve| have)?(?: all| now| just| finally)? (?:decided|agreed|settled"
+        r"|chose|picked|opted|resolved|concluded|standardi[sz]ed|switched|migrated) (?:on|to|for"
+        r"|that|against|not|from|the|with|\w)",
+        r"\b(?:i|we)(?:'re| are|'ll| will) (?:going with|going to (?:use|stick|stay|go with)"
+        r"|go with|sticking with|staying with|stick with|stay with|switching to|moving to"
+        r"|dropping|standardi[sz]ing on|using) (?!it\b)",
+        r"\b(?:the |our )?decision (?:is|was)\b",
+        r"^(?:decided|agreed|decision):? ",
+        r"^let(?:'s| us) (?:go with|use|stick (?:with|to)|stay with|settle on|standardi[sz]e on"
+        r"|switch to|drop|agree (?:on|to|that)) ",
+    ),
+    profile=pattern(
+        r"\b(?:i|we|the user)(?:'m| am|'re| are| is)? (?:currently )?(?:lives?|resides?|living"
+        r"|based|located|moved|relocated|grew up) (?:in|near|at|to|on)\b",
+        r"\b(?:i'm|i am|the user is) (?:from|in) (?!a |an |the (?:mood|middle|process|file|same"
+        r"|wrong|right)|favou?r|trouble|charge|doubt|progress)[\w]",
+        r"\b(?:i'm|i am|the user is) (?:an? )?(?:[\w-]+ ){0,3}?(?:developer|engineer|programmer"
+        r"|designer|scientist|student|teacher|researcher|writer|manager|analyst|architect"
+        r"|consultant|freelancer|beginner|maintainer|author|editor|admin|administrator|physicist"
+        r"|doctor|lawyer|accountant|journalist|translator|vegetarian|vegan|colou?r-?blind"
+        r"|left-handed|dyslexic|native speaker|new to \w+|fluent in \w+|responsible for .+)\b",
+        r"\b(?:my|the user's) (?:full |first |last |nick)?(?:name|time ?zone|native language"
+        r"|mother tongue|first language|editor|shell|os|operating system|job|role|pronouns"
+        r"|home ?town|city|country|company|employer|keyboard(?: layout)?|locale|birthday|github"
+        r"|email|e-mail|handle|username|laptop|machine|default \w+|preferred \w+) (?:is|are|=)\b",
+        r"^(?:please )?call me (?!back|when|if|later|in\b)",
+        r"\b(?:i|the user) works? (?:at|for|as|remotely|from|in) (?!it\b|this\b|now\b|order\b)",
+        r"\b(?:i|the user) speaks? (?!with|to|about)",
+        rf"\b(?:i|the user) (?:also |mostly |mainly |usually |normally )?(?:uses?|thinks? in"
+        rf"|reads?)"
+        rf" {_STYLE}\b",
+        r"\b(?:i|the user) (?:also |mostly |mainly |usually |normally |always )?(?:writes?|spells?)"
+        r" (?:in |with )?(?!a |an |the |this |it |some |to |about |one |code\b|tests?\b)\w+",
+    ),
+    preference=pattern(
+        rf"\b{_SELF}{_ADVERB}(?:'d| would)?{_ADVERB} (?:prefers?|favou?rs?|insists? on|hates?"
+        r"|dislikes?|can't stand|cannot stand|am allergic to|am a (?:big )?fan of"
+        r"|(?:don't|do not|doesn't|does not) (?:like|want to see|use|believe in|write|allow)"
+        r"|(?:no longer|never|don't any longer) (?:wants?|likes?|uses?|prefers?|writes?)"
+        r"|rather (?:have|see|use|you|not|we)|('d|would) rather) ?",
+        r"\b(?:my|our|the user's) (?:strong |general |clear )?(?:preferences?|rules?|conventions?"
+        r"|style|policy|habit|standard) (?:is|are|for)\b",
+        r"\b(?:i'm|i am|we're|we are) (?:a )?(?:big |huge )?(?:fans? of|against|in favou?r of"
+        r"|used to|allergic to|picky about)\b",
+        rf"\b(?:i|we) (?:always|never|usually|normally|generally|typically|mostly) {_HABIT}\b",
+        r"\b(?:i|we) (?:don't|do not|no longer) (?:use|write|commit|push|merge|allow|mock|like)\b",
+    ),
+    desire=pattern(
+        rf"\b{_SELF}{_ADVERB}(?:'d| would)?{_ADVERB}(?: don't| do not| doesn't)? (?:wants?|likes?"
+        rf"|loves?|needs?|expects?"
+        r"|requires?|(?:am|are|is) (?:happy|happiest) with|cares? about|values?|appreciates?)\b",
+    ),
+    generic=pattern(
+        r"\b(?:every|each|all|any|never|always|everywhere|only|at most|at least|no more than"
+        r"|whenever|in general|by default|without (?:asking|my|permission|checking)|anywhere"
+        r"|throughout|consistently|per)\b",
+        rf"\b(?:wants?|likes?|loves?|expects?|requires?|values?|appreciates?|needs?)(?: my| our"
+        rf"| your| the| to (?:see|have|get|keep))? (?:[\w-]+ ){{0,2}}{_MADE}(?: to\b| in\b"
+        rf"| with\b| without\b| that\b|$)",
+        r"\b(?:wants?|likes?|loves?|values?|appreciates?) (?:(?:small|short|clean|simple|concise"
+        r"|brief|plain|explicit|direct|frequent|tiny|atomic|strict|dark|quiet|honest"
+        r"|focused),? )+\w+s?\b",
+        rf"\b(?:in|on|for) (?:my|our|your) {_MADE}",
+        rf"\b(?:wants?|likes?|loves?) {_STYLE}\b",
+    ),
+    rule=pattern(
+        rf"^(?:(?:in|for|on|across) [^,]{{2,40}},? )?(?:(?:every|each|all|any|no|our|my|new|your)"
+        rf" (?!users?\b|customers?\b)[\w-]+(?: [\w/-]+){{0,4}}?|(?:the )?(?:[\w-]+ ){{0,2}}{_MADE}"
+        rf"(?: (?:in|of|for) [\w-]+(?: [\w-]+)?)?)"
+        r" (?:must|should|shall|may|can|has to|have to|needs? to|ought to|(?:is|are) to"
+        r"|(?:is|are) (?:not )?(?:supposed|expected|required|allowed) to|musn't|mustn't|shouldn't"
+        r"|can't|cannot|gets?|needs?)(?: not| never| always| only| all)? \w+",
+        rf"^(?:(?:in|for|on) [^,]{{2,40}},? )?(?:(?:every|each|all|any|no|our|my|the) )?(?:[\w-]+ )"
+        rf"{{0,2}}{_MADE}(?: (?:in|of|for) [\w-]+(?: [\w-]+)?)? (?:is|are|stays?|remains?|comes?"
+        rf"|goes|go|have|has|use|uses|contain|contains|starts?|ends?|begins?|follows?|carry|lives?"
+        rf"|belongs?)(?: to be| all| written| kept)* {_BOUND}\b",
+        rf"^(?:at most|max(?:imum)?(?: of)?|no more than|not more than|only|never more than"
+        rf"|a maximum"
+        rf" of|up to) (?:one|two|three|four|five|\d+|a) .*\b{_MADE}\b",
+        rf"^no (?:longer |more )?(?:[\w-]+ ){{0,3}}(?:{_MADE}|emojis?|tabs|semicolons|abbreviations"
+        r"|exclamation marks|force pushes|jargon|adverbs|smileys|filler|passive voice|globals"
+        r"|print statements|magic numbers|trailing whitespace|wildcard imports)"
+        r"(?: (?:in|longer|without|over|above|with|of|on|at|to) .+| please|,? ever)?[.!]*$",
+        rf"^{_MADE}: (?:at most |max(?:imum)? |only )?(?:one|two|three|four|five|\d+) ",
+        rf"^no qq (?:in|on|at) .*\b{_MADE}\b",
+        r"^(?:one|two|three|\d+) [\w-]+ (?:max(?:imum)?|at most|tops|or less)(?: (?:for|per"
+        r"|in) .+)?",
+        r"\b(?:it's|it is) (?:make|always|never) ",
+    ),
+    standing=pattern(
+        r"\b(?:from (?:now|here|this point|today) on(?:wards?)?|going forward|moving forward"
+        r"|henceforth|in (?:the )?future|by default|as a rule|in general|every time|each time"
+        r"|any ?time|whenever|always|never|permanently|until further notice|as a habit"
+        r"|for all (?:future|my|our|new)|every single time|without exception|at all times"
+        r"|in all (?:my|our) \w+|as a general rule|generally|from then on)\b",
+    ),
+    imperative=pattern(
+        rf"^(?:{VERBS}|don't|do not|never|always|be|no|try to|make sure|be sure) ",
+    ),
+    standing_order=pattern(
+        rf"^{VERBS} .*\b{_EVENT}\b(?! the\b| my\b| our\b)",
+        rf"^{_EVENT}\w*,? .*\b{VERBS}\b",
+        r"^(?:use|run|call|write|choose|pick|prefer|say|spell|type|install|import|import from|make)"
+        r" .+ (?:instead of|rather than|over|and not|, not|not) (?!the (?:first|second|other))\w+",
+        r"^(?:prefer|avoid|favou?r) (?!the |doing that)\w+",
+        rf"^(?:keep|make|write|limit|cap) (?:all |every |each |your |my |our )?(?:[\w-]+ )"
+        rf"{{0,2}}(?:{_MADE})(?<!\bit) (?:\w+ )?(?:to )?{_BOUND}\b",
+        rf"^(?:keep|make|write|prefer) (?:[\w-]+ ){{0,1}}(?:small|short|atomic|concise|focused"
+        rf"|tiny)"
+        rf" (?:[\w-]+ )?(?:{_MADE})s?\b",
+        r"^(?:don't|do not|never|stop|no more|please don't|avoid) (?:ever )?(?:us|add|writ|put"
+        r"|creat"
+        r"|includ|commit|push|mock|import|abbreviat|mix|squash|rebas|leav|insert|generat|explain"
+        r"|repeat|apologi[sz]|shorten|nam|forc|merg|amend|wrap|delet|remov|edit|touch|ask|start|end"
+        r"|begin|call|sa|install|translat|prais|flatter)(?:e|ing|ting|ning|ping|y|ying)?(?:$"
+        r"|(?= (?!the (?!words?\b)|this |that |it\b|my |those |these |a |an |anything|any of"
+        r"|yet)))",
+        r"^(?:don't|do not|never|stop) .+ without (?:asking|my|permission|checking|a review|tests)",
+        rf"^(?:(?:small|short|tiny|atomic|focused|concise|clean|simple),? )+{_MADE}"
+        r"(?:,? (?:please|only|always))*$",
+        rf"^use {_STYLE}\b",
+        rf"^(?:write|answer|reply|respond|speak|spell|name|format|indent|put) (?:.+ )?(?:in|with)"
+        rf" {_STYLE}\b",
+        r"^(?:add|put|include|write|use) .+ (?:on|to|in|for|with|at the (?:top|end) of) (?:every"
+        r"|each"
+        r"|all) \w+",
+        rf"^{VERBS} (?:every|each|all) (?!of (?:these|those|this)|the )\w+",
+        r"^(?:ask|check with|confirm with) (?:me )?(?:first )?before (?!the |this |that )\w+",
+        r"^stick (?:to|with) (?!the (?:first|second|other|plan))\w+",
+    ),
+    corrected=pattern(
+        r"^(?:use|run|call|write|say|name|spell|type|put|keep|answer|reply|install|import|make|add"
+        r"|format|indent|stick|go|commit|deploy|test|build)(?: \w+)? (?!the (?:first|second|other"
+        r"|last)|it\b|that\b|this\b|them\b)\S+",
+        r"^(?:we|i|you) (?:use|run|write|call|name|say|spell|deploy|test|build|store|keep"
+        r"|format)\b",
+    ),
+    fact=pattern(
+        rf"^(?:(?:in|for|on) [^,]{{2,40}},? )?(?:the |our |my )?{_TOOLING}(?: (?:of|for|in|on|here"
+        rf"|at)(?: [\w./-]+){{0,3}})? (?:is|are|=|runs?|lives?|uses?|goes? through|needs?|requires?"
+        rf"|listens? on|has to be run|must be run|get run|gets run|work with|works with|start with)"
+        rf"(?: (?:run|done|started|executed|called|launched|built|handled|managed))?(?: (?:with|by"
+        rf"|via|through|on|in|from|using|only|always|at))* \S",
+        rf"^(?:to|for) (?:run|running|execute|test|testing|build|building|deploy|deploying|lint"
+        rf"|linting|format|formatting|release|releasing|start|starting|install|installing|check"
+        rf"|checking|{_TOOLING})[^,]{{0,40}},? (?:you |we |i |just |please |always )*(?:use|run"
+        rf"|call"
+        rf"|type|execute|do|need|have to|go|with|it's|it is)\b",
+        rf"^(?:use|run|call|execute|type) .+ (?:to|for) (?:run(?:ning)? |execut\w+ "
+        rf"|start(?:ing)? )?"
+        rf"(?:the |all |our |my )?{_TOOLING}\b",
+        r"^(?:we|i|you|the user|one)(?: always| usually| can| should| must| have to| need to"
+        r"| normally)* (?:run|runs|execute|executes|start|starts|build|builds|deploy|deploys|test"
+        r"|tests|lint|lints|format|formats|release|releases|publish|track|host|store|manage"
+        r"|manages)(?: [\w'/-]+){0,4}? (?:with|via|using|through|by|on|from|in) \S",
+        rf"^\S+(?: [\w:./-]+){{0,3}} (?:runs|is how (?:we|you|i) run|is what runs|starts|executes) "
+        rf"(?:the |all |our |my )?{_TOOLING}\b",
+        r"^(?:we|the project|the repo|the codebase|the app|the service|the team) (?:uses?|runs? on"
+        r"|targets?|supports?|is written in|relies on|depends on|ships?) (?!it\b|this\b|that\b)\S",
+    ),
+    status=pattern(
+        r"\b(?:is|are|was|were|runs?|needs?)(?: currently| still| now| all"
+        r"| both)*(?:n't)? (?:failing"
+        r"|broken|red|green|slow\w*|passing|down|done|ready|fixed|missing|wrong|here|there|still"
+        r"|now|too|very|so|really|fine|ok|okay|flaky|stuck|running|empty|outdated|gone|a mess"
+        r"|complaining|unhappy|happy|working|out of|in the way|being|on fire|fast\w*|forever|long"
+        r"|a bit|not (?:working|running|passing|there|done|ready|needed)|an? \w+ of|back|up"
+        r"|crashing|hanging|changed|unreachable|full)\b",
+        r"\b(?:should|must|has to|have to|needs? to) (?:now )?(?:pass|work|fail|exist|have been"
+        r"|be (?:fine|ok|okay|green|there|broken|down|wrong|fixed|done|ready|possible|enough|gone"
+        r"|failing|passing|a|an|the|in the|something|somewhere|rerun|re-run|able))\b",
+        r"\b(?:ran|found|failed|passed|crashed|exists?|left|changed|yet|so far|already)\b",
+        r"^(?:i|we) (?:need|want|would like|'d like) (?:to|you to|a|an|the|some|help|more)\b"
+        r"(?!.*\b(?:always|never|every|each|all|from now on)\b)",
+        r"^(?:i|we) like (?:it|that|this|how|what|the|your)\b",
+        r"\b(?:prefer|like|want|need) (?:it|that|this|the (?:first|second|third|other|last|former"
+        r"|latter|one|version|option|approach|idea|plan|design))\b",
+        r"\b(?:i|we)(?:'m| am|'re| are) using (?:it|this|that|the|your|a |an )",
+        r"\b(?:always|never) (?:get|gets|fail|fails|crash|see|forget|forgets|hit|lose|remember"
+        r"|happens?|works?|worked|returns?|end up|seems?|knew|know|understood|heard|thought)\b",
+        r"^the (?:[\w-]+ ){0,2}(?:function|method|class|test|file|module|line|script|component"
+        r"|endpoint|query|hook|page|button|parser|result|value|output) (?:should|must|needs?|has to"
+        r"|may|can)\b",
+        r"\blet(?:'s| us) use (?:the|this|that|a|an|it)\b",
+    ),
+    project=pattern(
+        r"\b(?:in|for|within|across|throughout|inside) (?:this|the|our|that) (?:repo|repository"
+        r"|project|code ?base|workspace|package|service|app|monorepo|team|code)\b",
+        r"\b(?:here|in here|around here)$",
+        r"^(?:in|for) [\w.-]*[_/-][\w./-]+,? ",
+        r"\bthis (?:repo|repository|project|code ?base|workspace)\b",
+    ),
+    everywhere=pattern(
+        r"\b(?:everywhere|in (?:all|every|any) (?:my |our |of my )?(?:projects?|repos?"
+        r"|repositor(?:y|ies))|across (?:all )?(?:my )?projects|in general|no matter which project"
+        r"|whatever the project|globally|for all my projects)\b",
+    ),
+)

@@ -1,0 +1,118 @@
+"""German: the common forms."""
+
+from memory_write.offline.lexicon import Lexicon, pattern
+
+_MADE = (
+    r"(?:funktion(?:en)?|methoden?|klassen?|tests?|commits?|commit-nachrichten|titel|überschriften?"
+    r"|einleitung(?:en)?|antwort(?:en)?|erklärung(?:en)?|kommentare?|variablen?|namen?|dateien?"
+    r"|zeilen?|texte?|absätze|zusammenfassung(?:en)?|mails?|e-mails?|berichte?|listen?)"
+)
+_VERBS = (
+    r"(?:nutze|benutze|verwende|schreib|schreibe|halte|führe|lass|lasse|mach|mache|antworte|nimm"
+    r"|vermeide|formatiere|teste|prüfe|frag|frage|committe|starte|gib|zeige|zeig|füge|setze|lösche)"
+)
+
+GERMAN = Lexicon(
+    name="german",
+    common_words=frozenset(
+        "der die das ich wir und ist nicht ein eine in im bitte immer nie auf mit für zu den dem "
+        "kein keine sollen soll müssen muss ab jetzt mein meine unsere vor nach von".split()
+    ),
+    opener=pattern(
+        r"(?:ok(?:ay)?|gut|danke|super|prima|ja|also|und|aber|bitte|übrigens|hallo|noch etwas"
+        r"|außerdem|wichtig|hinweis)\b[\s,.!:;-]*"
+    ),
+    correction=pattern(
+        r"(?:nein|nee|falsch|nicht so|eigentlich|stattdessen|lieber|ich sagte(?: doch)?"
+        r"|ich habe (?:doch )?gesagt,?(?: dass)?)\b[\s,.!:;-]*"
+    ),
+    remember=pattern(
+        r"(?:bitte )?(?:merk(?:e)? dir|denk(?:e)? daran|vergiss nicht)(?: bitte)?[,:]? (?:dass )?"
+    ),
+    question=pattern(
+        r"^(?:was|wie|warum|wieso|weshalb|welche[rsn]?|wer|wem|wen|wann|wo|woher|wohin|ist|sind|war"
+        r"|hat|haben|kann|kannst|können|könntest|soll|sollen|sollte|sollten|würdest|willst|darf) "
+    ),
+    hypothetical=pattern(
+        r"^(?:angenommen|stell dir vor|was wäre wenn|falls|nehmen wir an|zum beispiel)\b",
+        r"\b(?:vielleicht|eventuell|womöglich|wäre|hätte|könnte|könnten|wahrscheinlich|überlege)\b",
+        r"^wenn (?:ich|wir) .*(?:würde|hätte|wäre)",
+    ),
+    once=pattern(
+        r"\b(?:diesmal|dieses mal|nur (?:heute|jetzt|dieses mal|hier)|heute|vorerst|ausnahmsweise"
+        r"|im moment|momentan|gerade|vorübergehend|einmalig|für jetzt)\b"
+    ),
+    others=pattern(
+        r"\b(?:readme|doku(?:mentation)?|handbuch|log|fehler|ausgabe|datei|seite|artikel|er|sie|man"
+        r"|kollegin?|chef|kunde|tool|assistent|du|es) (?:sagt|sagte|sagst|schreibt|empfiehlt|meint"
+        r"|meinte|behauptet|will|steht|zeigt|schlägst)\b",
+        r"\b(?:laut|angeblich|im readme steht|dort steht|da steht)\b",
+        r"^(?:mein|meine|unser|unsere) (?:kollege|kollegin|chef|chefin|freund|freundin|kunde)\b",
+    ),
+    denied=pattern(
+        r"\b(?:egal|muss(?:t)? nicht|müssen nicht|brauchst nicht|nicht nötig|noch nicht entschieden"
+        r"|nicht entschieden|habe nie gesagt|keine präferenz|schon gut|vergiss es)\b"
+    ),
+    deictic=pattern(
+        r"\b(?:diese[rsmn]?|dieses|jene[rsmn]?|den (?:ersten|zweiten|letzten)|die (?:erste|zweite"
+        r"|letzte|obige|folgende))\b"
+    ),
+    decision=pattern(
+        r"\b(?:wir|ich) haben? (?:uns|mich) .*(?:entschieden|geeinigt|festgelegt)\b",
+        r"\b(?:wir|ich) haben? (?:entschieden|beschlossen|vereinbart)\b",
+        r"\b(?:wir|ich) (?:nehmen|nehme|bleiben bei|bleibe bei|steigen auf|wechseln zu) ",
+    ),
+    profile=pattern(
+        r"\bich (?:wohne|lebe|arbeite|spreche|komme aus|heiße|bin (?:\w+ )?\w*(?:entwickler\w*"
+        r"|ingenieur\w*|student\w*|lehrer\w*|forscher\w*|designer\w*))\b",
+        r"\bmein(?:e)? (?:name|zeitzone|muttersprache|editor|betriebssystem|firma|beruf) ist\b",
+        r"^nenn(?:e)? mich ",
+    ),
+    preference=pattern(
+        r"\bich (?:bevorzuge|mag (?:keine?n?|lieber|nur)|hasse|verwende (?:immer|nie|kein)"
+        r"|benutze (?:immer|nie|kein)|nutze (?:immer|nie|kein)|schreibe (?:immer|nie|auf|in)"
+        r"|möchte (?:immer|nie|keine)|will (?:immer|nie|keine))",
+        r"\bich .* lieber\b",
+        r"\bmir sind? .* lieber\b",
+    ),
+    desire=pattern(r"\bich (?:möchte|will|hätte gern(?:e)?|mag|brauche) "),
+    generic=pattern(
+        r"\b(?:jede[rsmn]?|alle[rsn]?|immer|nie|niemals|überall|nur|höchstens|maximal)\b"
+    ),
+    rule=pattern(
+        rf"\b(?:jede[rs]?|alle|unsere|keine?)? ?(?:\w+ )?{_MADE} (?:\w+ )?(?:müssen|muss|sollen"
+        rf"|soll"
+        r"|dürfen|darf|sind|ist|haben) .*(?:höchstens|maximal|nicht|nie|kein|immer|unter|kurz|auf"
+        r"|in|nur)\b",
+        rf"^(?:keine|höchstens|maximal|nur) .*{_MADE}",
+    ),
+    standing=pattern(
+        r"\b(?:ab (?:jetzt|sofort|heute)|von (?:jetzt|nun) an|in zukunft|künftig|zukünftig|immer"
+        r"|nie|niemals|grundsätzlich|standardmäßig|jedes mal|generell)\b"
+    ),
+    imperative=pattern(rf"^(?:{_VERBS}|keine?) "),
+    standing_order=pattern(
+        rf"^{_VERBS} .*\b(?:vor|nach|bei) (?:jedem|einem|dem) (?:commit|push|merge|release)\b",
+        rf"^{_VERBS} .*\b(?:statt|anstatt|anstelle von)\b",
+        rf"^(?:halte|schreib|schreibe) (?:alle )?(?:\w+ )?{_MADE} (?:\w+ )?(?:kurz|klein|unter|auf"
+        rf"|in"
+        r"|höchstens|maximal)",
+        r"^vermeide (?!das |den |die )",
+    ),
+    corrected=pattern(
+        rf"^{_VERBS} (?!das\b|den |die |es\b)\S+", r"^(?:wir|ich) (?:nutzen|verwenden|benutzen) "
+    ),
+    fact=pattern(
+        r"\b(?:tests?|testsuite|build|linter|deployments?|paketmanager|standard-?branch|datenbank)"
+        r" (?:laufen|läuft|ist|werden|wird|heißt|starten|startet) .*(?:mit|über|per|durch|auf|\w)",
+        r"^wir (?:verwenden|nutzen|benutzen|testen mit|bauen mit|deployen) (?!das |es |den )",
+    ),
+    status=pattern(
+        r"\b(?:ist|sind|läuft|laufen) (?:\w+ )?(?:kaputt|rot|grün|langsam|fertig|nicht|noch|gerade"
+        r"|schon|wieder|da|weg|falsch)\b"
+    ),
+    project=pattern(
+        r"\b(?:in|für) (?:diesem|dieses|diese) (?:projekt|repo|repository|codebasis)\b"
+    ),
+    everywhere=pattern(r"\b(?:überall|in allen (?:meinen )?projekten|generell)\b"),
+)

@@ -1,0 +1,185 @@
+"""Typed text cut into statements, without what the user only showed: code, quotes, logs, markup.
+
+Invariant: every statement is a contiguous piece of the typed text, so that it can be quoted as
+evidence. Work is linear in the text, and both the text and the number of statements are bounded.
+"""
+
+# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+
+import re
+
+TEXT_CHARS_MAX = 20_000
+STATEMENTS_MAX = 200
+STATEMENT_CHARS_MAX = 400
+
+_FENCE = re.compile(r"^\s*(```|~~~)")
+_TAG = re.compile(r"<(/?)([A-Za-z][\w.-]{0,60})(?:\s[^<>]{0,200})?>")
+_ANNOUNCES_PASTE = re.compile(
+    r"\b(?:here(?:'s| is| are)|this is|see|got|get|says?|said|shows?|prints?|output|log|logs|error"
+    r"|trace\w*|readme|contents?|file|config|snippet|below|following|hier ist|voici|aquí está)\b"
+    r"[^:\n]{0,80}[:：]\s*$",
+    re.IGNORECASE,
+)
+_SHOWN_LINE = re.compile(
+    r"""^\s*(?:
+        >                                     # a quoted line
+      | (?:\$|%|>>>|\.\.\.|PS>|C:\\.*>)\s       # a shell or interpreter prompt
+      | \#{1,6}\s                             # a heading
+      | \|.*\|\s*$                            # a table row
+      | [-+]{3}\s | @@\s | diff\s--git\b       # a diff
+      | \[?\d{4}-\d\d-\d\d[T\s]\d\d:\d\d       # a log line with its date
+      | \[?\d\d:\d\d:\d\d[\s,.\]]              # a log line with its time
+      | \[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|CRITICAL|NOTICE)\b[\s:\]|-]
+      | \w*(?:Error|Exception|Warning):\s      # the last line of a traceback
+      | Traceback\s\(most | File\s".*",\sline | \s+at\s.+\(.+\)\s*$
+      | [{}\[\]();]+,?\s*$ | "[^"]*"\s*:\s      # JSON and braces
+      | (?:def|class|import|from|return|function|const|let|var|public|private|if|for|while)\b
+        .*[:;{)]\s*$                          # code without a fence
+      | npm\s(?:ERR|WARN) | error\[E\d+\] | =+\s.*\s=+\s*$ | FAILED\s | PASSED\s | E\s{3}
+    )""",
+    re.VERBOSE,
+)
+_INDENTED = re.compile(r"^(?: {4,}|\t)\S")
+_BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+# A word that announces, or any word with a number or index, up to a colon.
+_LABEL = re.compile(
+    r"^(?:(?:note|nb|ps|fyi|rule|fact|hint|tip|todo|reminder|preference|correction|decision|info"
+    r"|important|update|hinweis|regel|nota|regla|règle|remarque|注意|备注)"
+    r"|[^\W\d_]+(?:\s?[\[(#]\w{1,8}[\])]?|\s\d{1,3}))\s?[:：]\s*",
+    re.IGNORECASE,
+)
+_TRAILING_ASIDE = re.compile(r"\s*(?:\[[^\]]*\]+|\{\{[^}]*\}+)\s*$")
+_ENDS = ".!?…"
+_WIDE_ENDS = "。！？；"
+_ABBREVIATIONS = frozenset(
+    {"e.g", "i.e", "etc", "vs", "cf", "mr", "mrs", "ms", "dr", "z.b", "bzw", "ca", "approx"}
+)
+# A clause that could stand alone begins after these; the other half may hold a secret or a request.
+_CLAUSE = re.compile(
+    r"(?:;\s+|\s+[–—]\s+|,?\s+(?:and|but|und|aber|et|mais|y"
+    r"|pero)\s+"
+    r"(?=(?:i|i'm|we|my|our|the|please|also|never|always|don't|do not"
+    r"|ich|wir|mein|meine|bitte|je|nous|mon|ma|yo|mi|nosotros|usa)\b))",
+    re.IGNORECASE,
+)
+
+
+def statements(text: str) -> tuple[str, ...]:
+    """The statements that the user made in their own words, in order."""
+    found: list[str] = []
+    for paragraph in _own_paragraphs(text[:TEXT_CHARS_MAX]):
+        for sentence in _sentences(paragraph):
+            for clause in _clauses(sentence):
+                if 2 <= len(clause) <= STATEMENT_CHARS_MAX:
+                    found.append(clause)
+                if len(found) >= STATEMENTS_MAX:
+                    return tuple(found)
+    return tuple(found)
+
+
+def bare(statement: str) -> str:
+    """The statement without its label (`Note: …`) and without a bracketed aside at its end."""
+    before = None
+    while before != statement:
+        before = statement
+        statement = _TRAILING_ASIDE.sub("", statement).strip()
+    label = _LABEL.match(statement)
+    if label and label.end() < len(statement) and "//" not in label.group():
+        statement = statement[label.end() :].strip()
+    return statement
+
+
+def _own_paragraphs(text: str) -> list[str]:
+    """Runs of lines that are the user's own; what was fenced, quoted or pasted ends a run."""
+    text = _without_elements(text)
+    runs: list[list[str]] = [[]]
+    fence: str | None = None
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if fence is not None:
+            fence = None if mark and mark.group(1) == fence else fence
+            continue
+        if mark:
+            fence = mark.group(1)
+            runs.append([])
+        elif not line.strip() or _SHOWN_LINE.match(line) or _INDENTED.match(line):
+            runs.append([])
+        elif _BULLET.match(line):
+            runs.append([_BULLET.sub("", line)])
+        else:
+            runs[-1].append(line.strip())
+            if _ANNOUNCES_PASTE.search(line) and not _fence_follows(lines, number):
+                break  # what follows was shown, not said, and nothing marks where it ends
+    return [" ".join(run) for run in runs if run]
+
+
+def _without_elements(text: str) -> str:
+    """Leave out each range from `<name>` to the last `</name>` of that name."""
+    tags = list(_TAG.finditer(text))
+    closes = {tag.group(2): tag.end() for tag in tags if tag.group(1)}
+    kept: list[str] = []
+    done = 0
+    for tag in tags:
+        end = closes.get(tag.group(2), 0)
+        if not tag.group(1) and tag.start() >= done and end > tag.end():
+            kept.append(text[done : tag.start()])
+            done = end
+    kept.append(text[done:])
+    return "\n\n".join(kept)
+
+
+def _fence_follows(lines: list[str], number: int) -> bool:
+    following = next((line for line in lines[number + 1 :] if line.strip()), "")
+    return bool(_FENCE.match(following)) or following.lstrip().startswith(">")
+
+
+def _sentences(paragraph: str) -> list[str]:
+    """Cut at sentence ends outside brackets, quotes and code spans."""
+    pieces: list[str] = []
+    start = depth = 0
+    span: str | None = None
+    for position, sign in enumerate(paragraph):
+        if span is not None:
+            span = None if sign == span else span
+        elif sign in '`"':
+            span = sign if sign in paragraph[position + 1 :] else None
+        elif sign in "[({":
+            depth += 1
+        elif sign in "])}":
+            depth = max(0, depth - 1)
+        if span is not None or depth:
+            continue
+        after = paragraph[position + 1 : position + 2]
+        if sign in _WIDE_ENDS or (
+            sign in _ENDS
+            and (not after or after.isspace())
+            and not _abbreviates(paragraph, position)
+        ):
+            pieces.append(paragraph[start : position + 1].strip())
+            start = position + 1
+    pieces.append(paragraph[start:].strip())
+    return [piece for piece in pieces if piece]
+
+
+def _abbreviates(paragraph: str, position: int) -> bool:
+    word = paragraph[max(0, position - 12) : position].rsplit(None, 1)[-1:]
+    return bool(word) and word[0].lower().strip("(") in _ABBREVIATIONS
+
+
+def _clauses(sentence: str) -> list[str]:
+    """The halves of a sentence that joins two that could stand alone."""
+    pieces: list[str] = []
+    start = 0
+    for cut in _CLAUSE.finditer(sentence):
+        if _balanced(sentence[: cut.start()]):
+            pieces.append(sentence[start : cut.start()].strip())
+            start = cut.end()
+    pieces.append(sentence[start:].strip())
+    return [piece for piece in pieces if piece]
+
+
+def _balanced(text: str) -> bool:
+    return (
+        text.count('"') % 2 == 0 and text.count("`") % 2 == 0 and text.count("[") == text.count("]")
+    )

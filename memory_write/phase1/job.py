@@ -1,0 +1,274 @@
+"""One claimed thread, from its rollout to the transaction that ends the job.
+
+Invariant: a claimed job ends in exactly one state. It is finished, failed or given back under its
+fence; a lost lease writes nothing, and a crash leaves it to the next owner.
+"""
+
+import asyncio
+import logging
+import zlib
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from memory_write.errors import BadOutput
+from memory_write.lease import held
+from memory_write.limits import (
+    TRANSIENT_RETRY_FIRST_S,
+    TRANSIENT_RETRY_MAX_S,
+    MemorySettings,
+)
+from memory_write.phase1.allowance import Allowance, next_day_ms
+from memory_write.phase1.commit import (
+    Delay,
+    Ended,
+    Spent,
+    store_delay,
+    store_nothing,
+    store_output,
+)
+from memory_write.phase1.extract import ask, choice_for, conversation_tokens_max, prepare
+from memory_write.phase1.output import Extracted, parse_v1
+from memory_write.phase1.transcript import hear
+from memory_write.phase1.worth import is_worth_hearing
+from memory_write.ports import Announcement, Announcer, ModelFailed, Models, Steps
+from memory_write.recipes import Recipe
+from state.errors import LeaseLost, RolloutMissing, RolloutUnreadable, StateError
+from state.ids import ThreadId
+from state.policy.redaction import redact
+from state.recovery import State
+from state.rollouts.items import Transcript
+from state.stores.jobs import Claim
+from state.stores.outputs import Output
+from state.stores.threads import ThreadRow
+
+_LOG = logging.getLogger(__name__)
+_TRANSIENT_KEPT_MAX = 10_000
+
+
+@dataclass(slots=True)
+class Verdict:
+    """How a job ended, for the pass that ran it; ended is None where its row tells nothing."""
+
+    ended: Ended | None = None
+    delay: Delay | None = None
+    spent: Spent | None = None
+
+
+class JobRunner:
+    """Works on claimed threads; remembers how often each failed for want of a model."""
+
+    def __init__(
+        self,
+        state: State,
+        models: Models,
+        announce: Announcer,
+        settings: MemorySettings,
+        allowance: Allowance,
+        steps: Steps,
+    ) -> None:
+        self._state = state
+        self._models = models
+        self._announce = announce
+        self._settings = settings
+        self._allowance = allowance
+        self._steps = steps
+        self._transient: dict[ThreadId, int] = {}
+
+    async def run(
+        self, claim: Claim, thread: ThreadRow, recipe: Recipe, *, trigger: str
+    ) -> Verdict:
+        """Do the job and end it; raises nothing but a cancellation."""
+        verdict = Verdict()
+        limits = self._settings.phase1
+        self._tell("extraction/started", claim, {})
+        try:
+            with ExitStack() as stack:
+                async with held(
+                    self._state, claim, heartbeat_s=limits.heartbeat_s, lease_s=limits.lease_s
+                ):
+                    await self._steps("phase1/claimed")
+                    await self._work(claim, thread, recipe, trigger, verdict, stack.callback)
+        except LeaseLost:
+            verdict.ended = None
+            verdict.delay = Delay(reason="lease_lost", retry_at_ms=0, uses_retry=False)
+        except asyncio.CancelledError:
+            await _to_the_end(self._give_back(claim))
+            self._tell("extraction/finished", claim, {"outcome": "given_back", "reason": None})
+            raise
+        except Exception as error:  # the net of a job: whatever it is, the job ends and says so
+            await self._net(claim, error, verdict)
+        self._tell(
+            "extraction/finished",
+            claim,
+            {
+                "outcome": verdict.ended.value if verdict.ended else "lost",
+                "reason": verdict.delay.reason if verdict.delay else None,
+            },
+        )
+        return verdict
+
+    async def _work(
+        self,
+        claim: Claim,
+        thread: ThreadRow,
+        recipe: Recipe,
+        trigger: str,
+        verdict: Verdict,
+        at_end: Callable[..., object],
+    ) -> None:
+        transcript = await self._hear(thread)
+        if isinstance(transcript, Delay):
+            verdict.delay = transcript
+            verdict.ended = await store_delay(self._state, claim, transcript, None)
+            return
+        await self._steps("phase1/heard")
+        extracted: Extracted | Delay | None = None
+        if is_worth_hearing(transcript):
+            extracted = await self._extract(
+                thread, recipe, transcript, trigger=trigger, verdict=verdict, at_end=at_end
+            )
+            await self._steps("phase1/extracted")
+        await self._steps("phase1/before_store")
+        if isinstance(extracted, Delay):
+            verdict.delay = extracted
+            verdict.ended = await store_delay(self._state, claim, extracted, verdict.spent)
+        elif extracted is None or extracted.is_empty:
+            verdict.ended = await store_nothing(self._state, claim, thread, verdict.spent)
+        else:
+            output = await asyncio.to_thread(self._output, claim, thread, extracted)
+            verdict.ended = await store_output(self._state, claim, thread, output, verdict.spent)
+        await self._steps("phase1/stored")
+
+    async def _hear(self, thread: ThreadRow) -> Transcript | Delay:
+        path = self._state.home.root / thread.rollout_path
+        try:
+            return await asyncio.to_thread(
+                hear,
+                path,
+                thread_id=thread.thread_id,
+                cwd=thread.cwd,
+                git_branch=thread.git_branch,
+            )
+        except (RolloutMissing, FileNotFoundError):
+            return self._delay("rollout_missing")
+        except RolloutUnreadable:
+            return self._delay("rollout_unreadable")
+        except OSError as error:
+            return self._delay(f"rollout_io:{error.errno}")
+
+    async def _extract(
+        self,
+        thread: ThreadRow,
+        recipe: Recipe,
+        transcript: Transcript,
+        *,
+        trigger: str,
+        verdict: Verdict,
+        at_end: Callable[..., object],
+    ) -> Extracted | Delay:
+        limits = self._settings.phase1
+        choice = choice_for(thread, self._settings, recipe)
+        model = self._models.extraction(choice.provider)
+        try:
+            window = await model.window_tokens(choice)
+            prepared = await asyncio.to_thread(
+                prepare,
+                recipe,
+                thread,
+                transcript,
+                model=choice,
+                tokens_max=conversation_tokens_max(window, limits),
+            )
+            if not await self._allowance.take(prepared.input_tokens):
+                return self._until_tomorrow()
+            # The place is given back only after the spending was recorded.
+            at_end(self._allowance.give_back, prepared.input_tokens)
+            reply = await ask(model, recipe, thread, prepared, seconds_max=limits.call_seconds_max)
+        except ModelFailed as error:
+            return self._after_model_failure(thread.thread_id, error)
+        self._transient.pop(thread.thread_id, None)
+        name = choice.model or choice.provider or "default"
+        verdict.spent = Spent(model=name, use=reply.use, trigger=trigger)
+        try:
+            return await asyncio.to_thread(parse_v1, reply.text, bytes_max=limits.reply_bytes_max)
+        except BadOutput as error:
+            return self._delay(error.reason)
+
+    def _output(self, claim: Claim, thread: ThreadRow, extracted: Extracted) -> Output:
+        slug = extracted.rollout_slug
+        return Output(
+            version=claim.version,
+            thread_id=thread.thread_id,
+            source_updated_at_ms=claim.watermark_ms,
+            raw_memory=redact(extracted.raw_memory),
+            rollout_summary=redact(extracted.rollout_summary),
+            rollout_slug=redact(slug) if slug is not None else None,
+            generated_at_ms=self._state.clock.now_ms(),
+        )
+
+    def _delay(self, reason: str) -> Delay:
+        return Delay(
+            reason=reason,
+            retry_at_ms=self._state.clock.now_ms() + self._settings.phase1.retry_delay_s * 1_000,
+            uses_retry=True,
+        )
+
+    def _until_tomorrow(self) -> Delay:
+        now_ms = self._state.clock.now_ms()
+        return Delay(reason="budget", retry_at_ms=next_day_ms(now_ms), uses_retry=False, waits=True)
+
+    def _after_model_failure(self, thread_id: ThreadId, error: ModelFailed) -> Delay:
+        if not error.transient:
+            return self._delay("too_long" if error.too_long else f"model:{error.reason}")
+        times = self._transient.get(thread_id, 0)
+        if times or len(self._transient) < _TRANSIENT_KEPT_MAX:
+            self._transient[thread_id] = times + 1
+        return Delay(
+            reason=f"model:{error.reason}",
+            retry_at_ms=self._state.clock.now_ms() + transient_delay_ms(thread_id, times),
+            uses_retry=False,
+            transient=True,
+        )
+
+    async def _give_back(self, claim: Claim) -> None:
+        delay = Delay(reason="cancelled", retry_at_ms=self._state.clock.now_ms(), uses_retry=False)
+        try:
+            await store_delay(self._state, claim, delay, None)
+        except LeaseLost:
+            return  # it had ended, or it is another's
+        except StateError as error:
+            _LOG.warning("job %s could not be given back: %s", claim.key, error)
+
+    async def _net(self, claim: Claim, error: Exception, verdict: Verdict) -> None:
+        _LOG.exception("extraction of %s failed unexpectedly", claim.key, exc_info=error)
+        verdict.delay = self._delay(f"internal:{type(error).__name__}")
+        try:
+            verdict.ended = await store_delay(self._state, claim, verdict.delay, verdict.spent)
+        except StateError as second:
+            # Nothing can be written now; the lease ends by itself and the job is taken again.
+            verdict.ended = None
+            _LOG.warning("the failure of %s could not be stored: %s", claim.key, second)
+
+    def _tell(self, what: str, claim: Claim, data: dict[str, str | None]) -> None:
+        self._announce(
+            Announcement(what=what, version=claim.version, data={"thread_id": claim.key, **data})
+        )
+
+
+def transient_delay_ms(thread_id: ThreadId, times: int) -> int:
+    """Twice as long each time up to a bound, and a little different for each thread."""
+    delay_ms = min(TRANSIENT_RETRY_FIRST_S << min(times, 16), TRANSIENT_RETRY_MAX_S) * 1_000
+    return delay_ms + delay_ms * (zlib.crc32(thread_id.encode()) % 256) // 1_024
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """A job is given back even when its task is cancelled once more meanwhile."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            continue
+    task.result()

@@ -1,0 +1,233 @@
+"""A pass of phase 1: which threads are claimed, how many at once, and what came of it.
+
+Threads are claimed one by one, just before a worker is free for them, so no lease runs while its
+thread waits. An automatic pass claims a few; an ordered one notes all it was asked for first, so
+that a crash or a stop leaves an order that the next pass fulfils.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from memory_write.limits import MemorySettings
+from memory_write.phase1.allowance import Allowance
+from memory_write.phase1.job import JobRunner, Verdict
+from memory_write.phase1.report import Phase1Report, Tally
+from memory_write.ports import Announcer, Models, Quota, Steps, no_steps
+from memory_write.recipes import Recipe, recipe_of
+from state.ids import ThreadId
+from state.recovery import State
+from state.stores.backlog import Backlog
+from state.stores.jobs import Claimed, Skipped
+from state.stores.threads import ThreadRow
+
+BusyThreads = Callable[[], frozenset[ThreadId]]
+GoOn = Callable[[], bool]
+
+
+class Phase1:
+    """Hears threads and stores what was learned from each."""
+
+    def __init__(
+        self,
+        state: State,
+        models: Models,
+        quota: Quota,
+        announce: Announcer,
+        settings: MemorySettings,
+        steps: Steps = no_steps,
+    ) -> None:
+        self._state = state
+        self._quota = quota
+        self._settings = settings
+        self._backlog = Backlog()
+        allowance = Allowance(state, tokens_max=settings.budget.extraction_tokens)
+        self._jobs = JobRunner(state, models, announce, settings, allowance, steps)
+
+    async def run_pass(
+        self,
+        *,
+        current_thread: ThreadId | None,
+        busy: frozenset[ThreadId],
+        everything: bool,
+        only: ThreadId | None = None,
+        busy_now: BusyThreads | None = None,
+        go_on: GoOn | None = None,
+    ) -> Phase1Report:
+        """Claim and hear threads; with `everything` whatever their age and idle time.
+
+        `busy_now` is asked again before each claim, `go_on` says when to claim no more.
+        Raises: DatabaseBusy, DatabaseUnusable.
+        """
+        recipe = recipe_of(self._settings.version)
+        tally = Tally()
+        ordered = everything or only is not None
+        exclude = busy | ({current_thread} if current_thread and not ordered else frozenset())
+        if ordered:
+            waiting = await self._ask_for(recipe.version, only, exclude, tally)
+        else:
+            waiting = await self._candidates(recipe.version, exclude)
+        limits = self._settings.phase1
+        share = _Share(
+            recipe=recipe,
+            trigger="order" if ordered else "scheduler",
+            waiting=waiting,
+            claims_left=len(waiting) if ordered else limits.claims_per_wake_max,
+            failures_max=limits.concurrent_max if ordered else 1,
+            busy_now=busy_now or (lambda: busy),
+            go_on=go_on or (lambda: True),
+            tally=tally,
+        )
+        workers = min(limits.concurrent_max, len(share.waiting), share.claims_left)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(workers):
+                    group.create_task(self._worker(share), name=f"extraction worker {number}")
+        except ExceptionGroup as several:
+            raise several.exceptions[0] from None
+        if share.stopped_by is not None:
+            tally.skip(share.stopped_by, len(share.waiting) if ordered else 0)
+        return tally.report(
+            stopped_by=share.stopped_by,
+            more=bool(share.waiting) and share.stopped_by is None,
+        )
+
+    async def _candidates(self, version: str, exclude: frozenset[ThreadId]) -> deque[ThreadRow]:
+        """Work once begun comes first, then threads that rest, the newest first."""
+        limits = self._settings.phase1
+        now_ms = self._state.clock.now_ms()
+        async with self._state.database.reading() as read:
+            begun = await self._backlog.due(
+                read, version=version, now_ms=now_ms, exclude=exclude, limit=limits.scan_max
+            )
+            resting = await self._state.threads.idle_candidates(
+                read,
+                now_ms=now_ms,
+                age_days_max=limits.age_days_max,
+                idle_hours_min=limits.idle_hours_min,
+                scan_max=limits.scan_max,
+                exclude=exclude | {row.thread_id for row in begun},
+                due_for=version,
+            )
+        return deque([*begun, *resting])
+
+    async def _ask_for(
+        self,
+        version: str,
+        only: ThreadId | None,
+        exclude: frozenset[ThreadId],
+        tally: Tally,
+    ) -> deque[ThreadRow]:
+        async with self._state.database.reading() as read:
+            if only is None:
+                rows = await self._state.threads.all_enabled(read, due_for=version)
+            else:
+                row = await self._state.threads.get(read, only)
+                rows = [row] if row is not None else []
+                if row is None:
+                    tally.skip("unknown_thread")
+        wanted: deque[ThreadRow] = deque()
+        for row in rows:
+            reason = "busy" if row.thread_id in exclude else _unwanted(row)
+            if reason is None:
+                wanted.append(row)
+            else:
+                tally.skip(reason)
+        if wanted:
+            async with self._state.database.writing() as tx:
+                await self._backlog.ask(tx, version=version, threads=wanted)
+        return wanted
+
+    async def _worker(self, share: "_Share") -> None:
+        while (thread := share.next()) is not None:
+            refusal = await self._quota.refusal()
+            if refusal is not None:
+                share.put_back(thread, f"quota:{refusal}")
+                return
+            if thread.thread_id in share.busy_now():
+                share.skip("busy")
+                continue
+            claimed = await self._claim(share.recipe.version, thread)
+            if isinstance(claimed, Skipped):
+                share.skip(claimed.reason)
+                continue
+            share.tally.claimed += 1
+            verdict = await self._jobs.run(
+                claimed.claim, thread, share.recipe, trigger=share.trigger
+            )
+            share.ended(verdict)
+
+    async def _claim(self, version: str, thread: ThreadRow) -> Claimed | Skipped:
+        limits = self._settings.phase1
+        async with self._state.database.writing() as tx:
+            return await self._state.jobs.claim_extraction(
+                tx,
+                version=version,
+                thread_id=thread.thread_id,
+                watermark_ms=thread.updated_at_ms,
+                lease_s=limits.lease_s,
+                running_max=limits.concurrent_max,
+            )
+
+
+def _unwanted(row: ThreadRow) -> str | None:
+    if row.memory_mode != "enabled":
+        return row.memory_mode
+    if not row.preview:
+        return "no_turns"
+    return None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Share:
+    """What the workers of one pass share; changed only between awaits."""
+
+    recipe: Recipe
+    trigger: str
+    waiting: deque[ThreadRow]
+    claims_left: int
+    failures_max: int
+    """Failures for want of a model, without a success, after which the pass claims no more."""
+    busy_now: BusyThreads
+    go_on: GoOn
+    tally: Tally
+    stopped_by: str | None = None
+    _failures: int = field(default=0)
+
+    def next(self) -> ThreadRow | None:
+        """The next thread to claim, if there is one and the pass goes on."""
+        if self.stopped_by is None and not self.go_on():
+            self.stopped_by = "stopping"
+        if self.stopped_by is not None or self.claims_left <= 0 or not self.waiting:
+            return None
+        self.claims_left -= 1
+        return self.waiting.popleft()
+
+    def put_back(self, thread: ThreadRow, stopped_by: str) -> None:
+        """The thread was not claimed, and the pass claims no more."""
+        self.waiting.appendleft(thread)
+        self.claims_left += 1
+        self.stopped_by = stopped_by
+
+    def skip(self, reason: str) -> None:
+        """The thread was not claimed; its place is free for another."""
+        self.claims_left += 1
+        self.tally.skip(reason)
+
+    def ended(self, verdict: Verdict) -> None:
+        """A claimed thread is done with, in whatever way."""
+        if verdict.spent is not None:
+            self.tally.spend(verdict.spent.use)
+        if verdict.ended is None:
+            self.tally.fail(verdict.delay.reason if verdict.delay else "unknown")
+            return
+        self.tally.end(verdict.ended, verdict.delay)
+        if verdict.delay is None:
+            self._failures = 0
+        elif verdict.delay.transient:
+            self._failures += 1
+            if self._failures >= self.failures_max:
+                self.stopped_by = self.stopped_by or "model_unavailable"
+        elif verdict.delay.reason == "budget" and self.trigger == "scheduler":
+            self.stopped_by = self.stopped_by or "budget"

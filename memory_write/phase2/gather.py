@@ -1,0 +1,126 @@
+"""What a consolidation starts from: the copy, one selection, its files, and the difference.
+
+Invariant: the live folder is only cleaned of links and given a baseline where it has none; all
+else happens in the staged copy.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from memory_write.limits import Phase2Limits
+from memory_write.phase2 import steps as at
+from memory_write.phase2.inputs import sync
+from memory_write.phase2.sources import (
+    Sources,
+    compare_sources,
+    published_sources,
+    selected_sources,
+)
+from memory_write.phase2.verify import Finding, artefact_findings
+from memory_write.ports import Steps
+from memory_write.recipes import Recipe
+from state.ids import ThreadId
+from state.recovery import State
+from state.stores.editions import EditionInputs
+from state.stores.outputs import SelectedOutput
+from state.workspace.diff import WorkspaceDiff
+from state.workspace.layout import DIFF_FILE, NOTE_INSTRUCTIONS, RAW_MEMORIES
+from state.workspace.repo import Baseline
+from state.workspace.snapshot import Snapshot
+from state.workspace.staging import Staging
+from state.workspace.trees import ensure_real_folder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """The inputs of one run, in place in the staged copy."""
+
+    published: Snapshot
+    """The live folder when it was copied."""
+    offered: Snapshot
+    """The copy with its inputs in place."""
+    published_sources: Sources
+    sources: Sources
+    inputs: EditionInputs
+    selected: tuple[tuple[ThreadId, int], ...]
+    watermark_ms: int
+    diff: WorkspaceDiff
+    unsound: tuple[Finding, ...]
+    """What is wrong with the artefacts as published."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to remember and nothing remembered."""
+        return not self.selected and all(
+            path in (NOTE_INSTRUCTIONS, RAW_MEMORIES) for path in self.published.files
+        )
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the published memory is sound and says all there is."""
+        return not self.diff.changes and not self.unsound
+
+
+async def gather(
+    state: State,
+    staging: Staging,
+    recipe: Recipe,
+    limits: Phase2Limits,
+    steps: Steps,
+    *,
+    unused_days_max: int | None,
+) -> Gathered:
+    """Make the copy and bring it up to date with the stored outputs.
+
+    Raises: WorkspaceUnsafe, PathRefused, OSError, DatabaseBusy, DatabaseUnusable.
+    """
+    now_ms = state.clock.now_ms()
+    await asyncio.to_thread(_prepare, staging, now_ms // 1000)
+    await steps(at.BASELINED)
+    published = await asyncio.to_thread(staging.make)
+    await steps(at.STAGED)
+    async with state.database.reading() as read:
+        selection = await state.outputs.select(
+            read,
+            version=recipe.version,
+            outputs_max=limits.outputs_max,
+            unused_days_max=unused_days_max,
+            now_ms=now_ms,
+        )
+    gathered = await asyncio.to_thread(
+        _gathered, staging, recipe, limits, published, selection, now_ms
+    )
+    await steps(at.SYNCED)
+    return gathered
+
+
+def _prepare(staging: Staging, at_s: int) -> None:
+    ensure_real_folder(staging.live)
+    Baseline(staging.live).ensure(at_s)
+    (staging.live / DIFF_FILE).unlink(missing_ok=True)
+
+
+def _gathered(
+    staging: Staging,
+    recipe: Recipe,
+    limits: Phase2Limits,
+    published: Snapshot,
+    selection: list[SelectedOutput],
+    now_ms: int,
+) -> Gathered:
+    sync(staging.staged, published, selection, now_ms)
+    offered = staging.staged_snapshot()
+    before, after = published_sources(published), selected_sources(selection)
+    return Gathered(
+        published=published,
+        offered=offered,
+        published_sources=before,
+        sources=after,
+        inputs=compare_sources(before, after),
+        selected=tuple(
+            (one.output.thread_id, one.output.source_updated_at_ms) for one in selection
+        ),
+        watermark_ms=max((one.output.source_updated_at_ms for one in selection), default=0),
+        diff=Baseline(staging.live).diff(offered, bytes_max=limits.diff_bytes_max),
+        unsound=artefact_findings(published, recipe),
+    )

@@ -1,0 +1,316 @@
+"""When learning runs, and how it stops.
+
+Invariant: one pass at a time, in the order prune, phase 1, phase 2; nothing polls. Between passes
+the scheduler sleeps until a turn nudges it, a thread becomes idle, a delay or cooldown ends, or the
+interval is over. A pass without work makes no model call and starts no cooldown.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from memory_write.errors import WorkCancelled
+from memory_write.limits import MemorySettings
+from memory_write.note_times import notes_since
+from memory_write.phase1.report import Phase1Report
+from memory_write.phase1.run import BusyThreads, GoOn
+from memory_write.phase2.run import Phase2Report
+from memory_write.ports import Announcement, Announcer
+from state.clock import Clock
+from state.errors import StateError
+from state.ids import ThreadId
+from state.recovery import State
+from state.stores.backlog import Backlog
+from state.stores.jobs import CONSOLIDATION_KEY
+
+_LOG = logging.getLogger(__name__)
+
+NUDGE_GAP_S = 5
+"""Nudges closer together than this share one pass."""
+BACKLOG_PAUSE_S = 1
+"""Between two passes while there is a backlog."""
+BACKLOG_PASSES_MAX = 64
+"""Passes over a backlog after which its first results are consolidated."""
+WAIT_MIN_S = 1
+"""The shortest sleep before a time that work is due at."""
+
+
+class Hearing(Protocol):
+    """Phase 1, as far as the scheduler needs it."""
+
+    async def run_pass(
+        self,
+        *,
+        current_thread: ThreadId | None,
+        busy: frozenset[ThreadId],
+        everything: bool,
+        only: ThreadId | None = None,
+        busy_now: BusyThreads | None = None,
+        go_on: GoOn | None = None,
+    ) -> Phase1Report:
+        """Claim and hear threads."""
+        ...
+
+
+class Gathering(Protocol):
+    """Phase 2, as far as the scheduler needs it."""
+
+    async def run(self, *, ignore_cooldown: bool, everything: bool = False) -> Phase2Report:
+        """Consolidate what was learned; with `everything` however long it was not used."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsolidateReport:
+    """What one pass came to."""
+
+    phase1: Phase1Report
+    phase2: Phase2Report | None
+    """None when phase 2 had nothing to do."""
+    reason: str | None = None
+    """Why phase 2 was not run."""
+
+
+class Scheduler:
+    """The one task that learns in the background; ordered passes wait for their turn with it."""
+
+    def __init__(
+        self,
+        phase1: Hearing,
+        phase2: Gathering,
+        state: State,
+        settings: MemorySettings,
+        clock: Clock,
+        announce: Announcer,
+        busy_threads: BusyThreads,
+    ) -> None:
+        self._phase1 = phase1
+        self._phase2 = phase2
+        self._state = state
+        self._settings = settings
+        self._clock = clock
+        self._announce = announce
+        self._busy_threads = busy_threads
+        self._backlog = Backlog()
+        self._alone = asyncio.Lock()
+        self._woken = asyncio.Event()
+        self._current: ThreadId | None = None
+        self._loop: asyncio.Task[None] | None = None
+        self._passes: set[asyncio.Task[ConsolidateReport]] = set()
+        self._stopping = False
+        self._backlog_passes = 0
+
+    def start(self) -> None:
+        """Begin; the first pass takes up what an earlier owner left."""
+        if self._settings.enabled and self._loop is None and not self._stopping:
+            self._loop = asyncio.create_task(self._run(), name="memory scheduler")
+
+    def nudge(self, thread_id: ThreadId) -> None:
+        """A turn with input began in this thread; returns at once."""
+        self._current = thread_id
+        self._woken.set()
+
+    async def consolidate(self, *, only: ThreadId | None) -> ConsolidateReport:
+        """Run both phases now, whatever age, idle time and cooldown say; waits for a running pass.
+
+        A caller that stops waiting does not stop the work.
+        Raises: WorkCancelled, DatabaseBusy, DatabaseUnusable.
+        """
+        if self._stopping:
+            raise WorkCancelled
+        if not self._settings.enabled:
+            report = Phase1Report(stopped_by="disabled")
+            return ConsolidateReport(phase1=report, phase2=None, reason="disabled")
+        return await self._in_task(lambda: self._ordered(only))
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """End the passes that run or wait, and let none begin inside the block."""
+        for task in list(self._passes):
+            task.cancel()
+        async with self._alone:
+            yield
+
+    async def stop(self, drain_s: float) -> None:
+        """End: claim no more, wait that long for what runs, then cancel it; jobs are given back."""
+        self._stopping = True
+        if self._passes and drain_s > 0:
+            await asyncio.wait(set(self._passes), timeout=drain_s)
+        ending: list[asyncio.Task[ConsolidateReport] | asyncio.Task[None]] = [*self._passes]
+        if self._loop is not None:
+            ending.append(self._loop)
+            self._loop = None
+        for task in ending:
+            task.cancel()
+        if ending:
+            await asyncio.wait(ending)
+
+    async def _run(self) -> None:
+        while not self._stopping:
+            self._woken.clear()
+            report = None
+            try:
+                report = await self._in_task(self._automatic)
+            except WorkCancelled:
+                _LOG.info("a pass of learning was cancelled")
+            except Exception:  # the net of a job: the scheduler outlives whatever a pass does
+                _LOG.exception("a pass of learning failed unexpectedly")
+            await self._sleep(await self._pause_s(report))
+
+    async def _sleep(self, pause_s: float) -> None:
+        """Until the pause is over or somebody nudges; nudges close together share a pass."""
+        started_s = self._clock.monotonic_s()
+        sleeping = asyncio.create_task(self._clock.sleep(pause_s))
+        waking = asyncio.create_task(self._woken.wait())
+        try:
+            await asyncio.wait((sleeping, waking), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleeping.cancel()
+            waking.cancel()
+            await asyncio.wait((sleeping, waking))
+        early_s = min(NUDGE_GAP_S, pause_s) - (self._clock.monotonic_s() - started_s)
+        if early_s > 0:
+            await self._clock.sleep(early_s)
+
+    async def _pause_s(self, report: ConsolidateReport | None) -> float:
+        if report is not None and report.phase1.more:
+            return BACKLOG_PAUSE_S
+        interval_s = max(WAIT_MIN_S, self._settings.scheduler_interval_s)
+        now_ms = self._clock.now_ms()
+        try:
+            async with self._state.database.reading() as read:
+                next_ms = await self._backlog.next_at_ms(
+                    read,
+                    version=self._settings.version,
+                    now_ms=now_ms,
+                    idle_hours_min=self._settings.phase1.idle_hours_min,
+                    cooldown_s=self._settings.phase2.cooldown_s,
+                )
+        except StateError as error:
+            # The interval alone is as good, only later.
+            _LOG.warning("the next time of work could not be read: %s", error)
+            return interval_s
+        if next_ms is None:
+            return interval_s
+        return min(interval_s, max(WAIT_MIN_S, (next_ms - now_ms) / 1_000))
+
+    async def _in_task(self, work: Callable[[], Awaitable[ConsolidateReport]]) -> ConsolidateReport:
+        """Run a pass as a task of its own, so that it outlives whoever waits for it."""
+
+        async def in_turn() -> ConsolidateReport:
+            async with self._alone:
+                return await work()
+
+        task = asyncio.create_task(in_turn(), name="memory pass")
+        self._passes.add(task)
+        task.add_done_callback(self._passes.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise WorkCancelled from None
+            raise
+
+    async def _automatic(self) -> ConsolidateReport:
+        await self._prune()
+        phase1 = await self._hear(everything=False, only=None)
+        if phase1.more and self._backlog_passes < BACKLOG_PASSES_MAX:
+            # With a cooldown after each success, a consolidation now would make the rest wait.
+            self._backlog_passes += 1
+            return ConsolidateReport(phase1=phase1, phase2=None, reason="backlog")
+        self._backlog_passes = 0
+        noted = await self._noted()
+        if not noted and not await self._handed_on(self._settings.phase2.cooldown_s):
+            return ConsolidateReport(phase1=phase1, phase2=None, reason="nothing_new")
+        return await self._gather(phase1, ignore_cooldown=noted, everything=False)
+
+    async def _ordered(self, only: ThreadId | None) -> ConsolidateReport:
+        phase1 = await self._hear(everything=only is None, only=only)
+        handed_on = await self._handed_on(0)
+        if not handed_on and phase1.failures and not phase1.succeeded:
+            return ConsolidateReport(phase1=phase1, phase2=None, reason="no_extraction_succeeded")
+        if not handed_on and not await self._noted() and not await self._has_memory():
+            return ConsolidateReport(phase1=phase1, phase2=None, reason="nothing_learned")
+        async with self._state.database.writing() as tx:
+            # A person's order lifts the delay after a failure.
+            await self._state.jobs.enqueue_consolidation(
+                tx, version=self._settings.version, watermark_ms=0
+            )
+        return await self._gather(phase1, ignore_cooldown=True, everything=True)
+
+    async def _hear(self, *, everything: bool, only: ThreadId | None) -> Phase1Report:
+        report = await self._phase1.run_pass(
+            current_thread=self._current,
+            busy=self._busy_threads(),
+            everything=everything,
+            only=only,
+            busy_now=self._busy_threads,
+            go_on=lambda: not self._stopping,
+        )
+        if report.claimed or report.stopped_by:
+            _LOG.info(
+                "heard %d threads: %d learned, %d empty, failed %s, skipped %s, stopped by %s",
+                report.claimed,
+                report.succeeded,
+                report.empty,
+                dict(report.failed),
+                dict(report.skipped),
+                report.stopped_by,
+            )
+        if report.stopped_by is not None:
+            self._tell("extraction/paused", {"reason": report.stopped_by})
+        return report
+
+    async def _gather(
+        self, phase1: Phase1Report, *, ignore_cooldown: bool, everything: bool
+    ) -> ConsolidateReport:
+        if self._stopping:
+            return ConsolidateReport(phase1=phase1, phase2=None, reason="stopping")
+        phase2 = await self._phase2.run(ignore_cooldown=ignore_cooldown, everything=everything)
+        _LOG.info("consolidation: %s %s", phase2.status, phase2.reason or "")
+        return ConsolidateReport(phase1=phase1, phase2=phase2)
+
+    async def _prune(self) -> None:
+        try:
+            async with self._state.database.writing() as tx:
+                await self._state.outputs.prune(
+                    tx,
+                    version=self._settings.version,
+                    unused_days_max=self._settings.phase2.unused_days_max,
+                    rows_max=self._settings.phase1.prune_rows_max,
+                    now_ms=self._clock.now_ms(),
+                )
+        except StateError as error:
+            # Old rows may stay a little longer; the pass is worth more.
+            _LOG.warning("old outputs could not be pruned: %s", error)
+
+    async def _handed_on(self, cooldown_s: int) -> bool:
+        async with self._state.database.reading() as read:
+            return await self._backlog.consolidation_due(
+                read,
+                version=self._settings.version,
+                now_ms=self._clock.now_ms(),
+                cooldown_s=cooldown_s,
+            )
+
+    async def _noted(self) -> bool:
+        version = self._settings.version
+        async with self._state.database.reading() as read:
+            job = await self._state.jobs.get(
+                read, version=version, kind="consolidation", key=CONSOLIDATION_KEY
+            )
+        since_ms = job.started_at_ms if job is not None else None
+        return await asyncio.to_thread(notes_since, self._state.home.memories(version), since_ms)
+
+    async def _has_memory(self) -> bool:
+        async with self._state.database.reading() as read:
+            version = self._settings.version
+            if (await self._state.outputs.counts(read, version)).total > 0:
+                return True
+            return await self._state.editions.latest(read, version) is not None
+
+    def _tell(self, what: str, data: dict[str, str | int | None]) -> None:
+        self._announce(Announcement(what=what, version=self._settings.version, data=data))

@@ -1,0 +1,142 @@
+"""The envelope: one text is a request, a notification, a response, or malformed.
+
+JSON-RPC 2.0 with the version member left out when sending and ignored when receiving. Nothing here
+knows a method; a malformed text always has a reply, so that no client waits in vain.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from protocol import errors
+from protocol.base import WireModel
+from protocol.errors import WireError
+
+RequestId = int | str
+_INT64 = range(-(2**63), 2**63)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A call that must be answered once, under the same id."""
+
+    id: RequestId
+    method: str
+    params: Mapping[str, Any] | None
+    trace: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notification:
+    """A message that gets no answer; unknown ones are ignored."""
+
+    method: str
+    params: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """The client's answer to a request of ours; `error` is None on success."""
+
+    id: RequestId
+    result: Any
+    error: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Malformed:
+    """No message; the reply is to be sent as it is, the connection goes on."""
+
+    id: RequestId | None
+    error: WireError
+
+    @property
+    def reply(self) -> bytes:
+        """The error reply as JSON text."""
+        return error_reply(self.id, self.error)
+
+
+Frame = Request | Notification | Response | Malformed
+
+
+def parse_frame(raw: str | bytes | bytearray | memoryview) -> Frame:
+    """Tell what one text is; never raises."""
+    try:
+        message = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return Malformed(id=None, error=errors.unparsable())
+    if isinstance(message, list):
+        return Malformed(id=None, error=errors.batches_refused())
+    if not isinstance(message, dict):
+        return Malformed(id=None, error=errors.invalid_message("the message must be an object"))
+    request_id = message.get("id")
+    if not _is_id(request_id) and "id" in message:
+        return Malformed(
+            id=None, error=errors.invalid_message("the id must be a string or an integer")
+        )
+    if "method" in message:
+        return _call(message, request_id)
+    if request_id is not None and ("result" in message or "error" in message):
+        error = message.get("error")
+        if error is not None and not isinstance(error, dict):
+            error = {"message": str(error)[:200]}
+        return Response(id=request_id, result=message.get("result"), error=error)
+    return Malformed(id=request_id, error=errors.invalid_message("missing field `method`"))
+
+
+def result_reply(request_id: RequestId, result: WireModel) -> bytes:
+    """The reply of success as JSON text."""
+    return b'{"id":%b,"result":%b}' % (orjson.dumps(request_id), result.to_json())
+
+
+def error_reply(request_id: RequestId | None, error: WireError) -> bytes:
+    """The reply of failure as JSON text."""
+    return orjson.dumps({"error": error.to_wire(), "id": request_id})
+
+
+def notification_text(method: str, params: WireModel, *, emitted_at_ms: int) -> bytes:
+    """A notification of the server as JSON text."""
+    return b'{"method":%b,"params":%b,"emittedAtMs":%d}' % (
+        orjson.dumps(method),
+        params.to_json(),
+        emitted_at_ms,
+    )
+
+
+def request_text(request_id: RequestId, method: str, params: WireModel | None) -> bytes:
+    """A request as JSON text, of the server or of a client of ours."""
+    body = b"" if params is None else b',"params":%b' % params.to_json()
+    return b'{"method":%b,"id":%b%b}' % (orjson.dumps(method), orjson.dumps(request_id), body)
+
+
+def _call(message: dict[str, Any], request_id: RequestId | None) -> Frame:
+    """A message that has a method: a request or a notification."""
+    method = message["method"]
+    if not isinstance(method, str):
+        return Malformed(id=request_id, error=errors.invalid_message("the method must be a string"))
+    params = message.get("params")
+    if params is not None and not isinstance(params, dict):
+        if request_id is None:
+            return Notification(method=method, params=None)
+        kind = "sequence" if isinstance(params, list) else type(params).__name__
+        return Malformed(
+            id=request_id, error=errors.invalid_params(f"invalid type: {kind}, expected a map")
+        )
+    if request_id is None:
+        return Notification(method=method, params=params)
+    trace = message.get("trace")
+    return Request(
+        id=request_id,
+        method=method,
+        params=params,
+        trace=trace if isinstance(trace, dict) else None,
+    )
+
+
+def _is_id(value: object) -> bool:
+    """Strings and 64-bit integers are ids; true and false are neither."""
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, str) or (isinstance(value, int) and value in _INT64)

@@ -1,0 +1,78 @@
+"""The handshake: who the client is, what it wants, who answers."""
+
+from typing import Any
+
+from protocol.base import RequestParams, WireModel
+
+
+class ClientInfo(RequestParams):
+    """Name and version of the client; both may be empty, neither may be missing."""
+
+    name: str
+    title: str | None = None
+    version: str
+
+
+class MemorydCapabilities(RequestParams):
+    """What only memoryd knows."""
+
+    review_key: str | None = None
+
+
+class InitializeCapabilities(RequestParams):
+    """What the client can and wants."""
+
+    experimental_api: bool = False
+    opt_out_notification_methods: list[str] | None = None
+    extensions: dict[str, Any] | None = None
+    mcp_server_openai_form_elicitation: bool = False
+    request_attestation: bool = False
+    required_human_approval: bool = False
+    explicit_gateway_oauth: bool = False
+    memoryd: MemorydCapabilities | None = None
+
+
+class InitializeParams(RequestParams):
+    """The first request of every connection."""
+
+    client_info: ClientInfo
+    capabilities: InitializeCapabilities | None = None
+
+
+class InitializeResult(WireModel):
+    """Who answers."""
+
+    user_agent: str
+    codex_home: str
+    platform_family: str
+    platform_os: str
+
+
+class ServerLagged(WireModel):
+    """Droppable notifications were left out because this client reads too slowly."""
+
+    thread_id: str | None
+    dropped: int
+
+
+class Warning(WireModel):
+    """Something a person should know; nothing was refused."""
+
+    thread_id: str | None
+    message: str
+
+
+class ConfigWarning(WireModel):
+    """A setting that has no effect, with its place."""
+
+    summary: str
+    details: str | None
+    path: str | None
+    range: dict[str, Any] | None
+
+
+class DeprecationNotice(WireModel):
+    """What was asked for still works and has a better form."""
+
+    summary: str
+    details: str | None

@@ -1,0 +1,203 @@
+"""Memory: what a thread would be told, whether it is learned from, and learning on request."""
+
+from typing import Any, Literal
+
+from protocol.base import U32, RequestParams, StrictParams, WireModel
+
+MemoryMode = Literal["enabled", "disabled"]
+
+
+class MemoryReadResult(WireModel):
+    """The summary file of the thread's memory version as it is now, unchanged and whole."""
+
+    summary: str | None
+
+
+class MemoryModeSetParams(RequestParams):
+    """Allow or forbid that a thread becomes memory."""
+
+    thread_id: str
+    mode: MemoryMode
+
+
+class MemoryStatusParams(RequestParams):
+    """Is version 2 far enough to be used?"""
+
+    min_consolidated_threads: U32 | None = None
+
+
+class MemoryStatusResult(WireModel):
+    """How many threads version 2 has learned from, and whether that is enough."""
+
+    v2_consolidated_threads: int
+    v2_ready: bool
+
+
+class ImportParams(StrictParams):
+    """Bring in session files: a file, a folder, or a home with its archive."""
+
+    path: str
+    since: str | None = None
+    dry_run: bool | None = None
+
+
+class ImportFailure(WireModel):
+    """A file that could not be brought in, and why."""
+
+    path: str
+    reason: str
+
+
+class ImportResult(WireModel):
+    """What was brought in."""
+
+    found: int
+    imported: int
+    updated: int
+    unchanged: int
+    conflicts: list[ImportFailure]
+    failed: list[ImportFailure]
+    skipped_lines: int
+    dry_run: bool
+
+
+class ImportProgress(WireModel):
+    """How far an import is."""
+
+    path: str
+    done: int
+    total: int
+
+
+class ConsolidateParams(StrictParams):
+    """Learn now: from one thread or from all that are allowed and not in a turn."""
+
+    thread_id: str | None = None
+    wait: bool | None = None
+
+
+class Phase1Counts(WireModel):
+    """What became of the threads that were looked at."""
+
+    claimed: int
+    succeeded: int
+    empty: int
+    failed: dict[str, int]
+    skipped: dict[str, int]
+    stopped_by: str | None
+
+
+class Phase2Outcome(WireModel):
+    """What became of the memory folder."""
+
+    status: Literal["published", "unchanged", "skipped", "failed"]
+    reason: str | None
+    edition_id: int | None
+
+
+class ConsolidateResult(WireModel):
+    """`finished` with what was done, or `running` with the id that progress carries."""
+
+    status: Literal["finished", "running"]
+    job_id: str
+    extraction: Phase1Counts | None
+    consolidation: Phase2Outcome | None
+    input_tokens: int
+    output_tokens: int
+
+
+class OverviewParams(StrictParams):
+    """Everything a person may want to know about the state of memory."""
+
+
+class ThreadCounts(WireModel):
+    """How many threads there are, by what they are to memory."""
+
+    stored: int
+    enabled: int
+    disabled: int
+    polluted: int
+    archived: int
+    imported: int
+    loaded: int
+    busy: int
+
+
+class JobCounts(WireModel):
+    """How many jobs there are, by state."""
+
+    pending: int
+    running: int
+    done: int
+    failed: int
+    exhausted: int
+
+
+class JobView(WireModel):
+    """One job that waits or failed, and why."""
+
+    kind: str
+    key: str
+    status: str
+    reason: str | None
+    retry_at_ms: int | None
+    lease_until_ms: int | None
+    attempts_left: int | None
+    outcome: str | None
+
+
+class EditionView(WireModel):
+    """The last published state of the memory folder."""
+
+    edition_id: int
+    commit_id: str
+    published_at_ms: int | None
+    added: int
+    changed: int
+    removed: int
+
+
+class SpendingView(WireModel):
+    """Model tokens of background work on one day of UTC."""
+
+    day: str
+    extraction_tokens: int
+    consolidation_tokens: int
+    extraction_budget_tokens: int | None
+    consolidation_budget_tokens: int | None
+
+
+class ServerView(WireModel):
+    """The process that answers."""
+
+    version: str
+    instance_id: str
+    pid: int
+    home: str
+    provider: str
+    model: str | None
+
+
+class OverviewResult(WireModel):
+    """The state of memory and of the work on it."""
+
+    server: ServerView
+    enabled: bool
+    generates: bool
+    version: str
+    folder: str
+    threads: ThreadCounts
+    jobs: JobCounts
+    waiting: list[JobView]
+    outputs: int
+    last_edition: EditionView | None
+    spending: SpendingView
+    notes: list[str]
+
+
+class MemoryProgress(WireModel):
+    """A step of background work; ids and counts, never memory text."""
+
+    what: str
+    version: str
+    data: dict[str, Any]

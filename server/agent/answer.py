@@ -1,0 +1,341 @@
+"""Turns the events of one model response into items: told, stripped of markup, recorded.
+
+Invariant: the deltas told of a message add up to the text of its completed item, and an item is in
+the rollout before its completion is told. The markup stays in what the model sees again.
+"""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from memory_read.citations import CitationStripper
+from server.agent.active_turn import ActiveTurn
+from server.agent.conversation import Conversation
+from server.agent.errors import ProviderFailed
+from server.agent.events import (
+    ItemCompleted,
+    ItemStarted,
+    ReasoningPartAdded,
+    ReasoningSummaryDelta,
+    TextDelta,
+)
+from server.agent.limits import AgentLimits
+from server.agent.memory import MemoryReader
+from server.agent.models.base import (
+    Completed,
+    Item,
+    MessageDelta,
+    MessageStarted,
+    ModelEvent,
+    OutputItem,
+    ReasoningDelta,
+    ReasoningStarted,
+)
+from server.agent.recorder import Recorder
+from state.clock import Clock
+from state.ids import uuid7
+from state.rollouts.items import RecordedItem
+from state.rollouts.lines import response_item
+
+CALLS = ("function_call", "custom_tool_call")
+
+
+@dataclass(slots=True)
+class Answer:
+    """What one response brought."""
+
+    calls: list[Item] = field(default_factory=list)
+    completed: Completed | None = None
+    cut: bool = False
+    """It was cut short because the user said something new."""
+
+
+@dataclass(slots=True)
+class _Message:
+    """A message under way."""
+
+    stripper: CitationStripper
+    raw: list[str] = field(default_factory=list)
+
+
+class AnswerReader:
+    """Reads one response of the model for one turn."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        turn: ActiveTurn,
+        recorder: Recorder,
+        memory: MemoryReader,
+        *,
+        clock: Clock,
+        limits: AgentLimits,
+    ) -> None:
+        self._conversation = conversation
+        self._turn = turn
+        self._recorder = recorder
+        self._memory = memory
+        self._clock = clock
+        self._limits = limits
+        self._answer = Answer()
+        self._message: _Message | None = None
+        self._parts: list[list[str]] = []
+        self._bytes = 0
+
+    async def read(self, stream: AsyncGenerator[ModelEvent, None]) -> Answer:
+        """Take the response to its end, or to the user's next word.
+
+        Raises: ProviderFailed, Stopped, OSError.
+        """
+        try:
+            # A provider's stream is a generator; closing it ends the call behind it.
+            async with aclosing(stream) as events:
+                await self._take_all(events)
+        finally:
+            await self._complete_partial()
+        return self._answer
+
+    async def _take_all(self, events: AsyncGenerator[ModelEvent, None]) -> None:
+        interrupts = self._turn.interrupts
+        while self._answer.completed is None:
+            with interrupts.stoppable():
+                event = await anext(events, None)
+            if event is None:
+                raise ProviderFailed(
+                    "responseStreamDisconnected",
+                    "stream disconnected before completion",
+                    retryable=True,
+                )
+            await self._take(event)
+            if self._turn.inbox and not self._answer.calls and self._answer.completed is None:
+                self._answer.cut = True
+                return
+
+    async def _take(self, event: ModelEvent) -> None:
+        match event:
+            case MessageDelta(item_id=item_id, text=text):
+                self._count(text)
+                self._text(item_id, text)
+            case MessageStarted(item_id=item_id, phase=phase):
+                await self._open_message(item_id, phase)
+            case ReasoningStarted(item_id=item_id):
+                await self._open_reasoning(item_id)
+            case ReasoningDelta():
+                self._count(event.text)
+                await self._reasoning(event)
+            case OutputItem(item=item):
+                await self._finish(item)
+            case Completed():
+                self._answer.completed = event
+
+    def _count(self, text: str) -> None:
+        self._bytes += len(text)
+        if self._bytes > self._limits.answer_bytes_max:
+            raise ProviderFailed(
+                "other",
+                f"the model's answer grew over {self._limits.answer_bytes_max} bytes and was "
+                "stopped",
+            )
+
+    async def _open_message(self, item_id: str, phase: str | None) -> None:
+        await self._complete_partial()
+        self._message = _Message(self._memory.stripper())
+        body = {"text": "", "phase": phase, "memoryCitation": None}
+        self._open(item_id, "agentMessage", body)
+
+    def _open(self, item_id: str, type_: str, body: Mapping[str, Any]) -> RecordedItem:
+        item = RecordedItem(
+            item_id=item_id or uuid7(self._clock.now_ms()),
+            turn_id=self._turn.turn_id,
+            type=type_,
+            body=body,
+            started_at_ms=self._clock.now_ms(),
+        )
+        self._turn.open_item, self._turn.shown = item, []
+        self._tell(ItemStarted, item)
+        return item
+
+    def _text(self, item_id: str, text: str) -> None:
+        if self._message is None or self._turn.open_item is None:
+            # A provider that sends no start: the first piece of text is the start.
+            self._message = _Message(self._memory.stripper())
+            self._open(item_id, "agentMessage", {"text": "", "phase": None, "memoryCitation": None})
+        self._message.raw.append(text)
+        self._show(self._message.stripper.feed(text))
+
+    def _show(self, visible: str) -> None:
+        item = self._turn.open_item
+        if not visible or self._message is None or item is None:
+            return
+        self._turn.shown.append(visible)
+        self._conversation.tell(
+            TextDelta(
+                thread_id=self._conversation.thread_id,
+                turn_id=self._turn.turn_id,
+                item_id=item.item_id,
+                delta=visible,
+            )
+        )
+
+    async def _open_reasoning(self, item_id: str) -> None:
+        await self._complete_partial()
+        self._parts = []
+        self._open(item_id, "reasoning", {"summary": [], "content": []})
+
+    async def _reasoning(self, event: ReasoningDelta) -> None:
+        item = self._turn.open_item
+        if item is None or item.type != "reasoning":
+            await self._open_reasoning(event.item_id)
+            item = self._turn.open_item
+            assert item is not None
+        thread_id, turn_id = self._conversation.thread_id, self._turn.turn_id
+        while len(self._parts) <= event.summary_index:
+            self._conversation.tell(
+                ReasoningPartAdded(
+                    thread_id=thread_id,
+                    turn_id=turn_id,
+                    item_id=item.item_id,
+                    summary_index=len(self._parts),
+                )
+            )
+            self._parts.append([])
+        self._parts[event.summary_index].append(event.text)
+        self._conversation.tell(
+            ReasoningSummaryDelta(
+                thread_id=thread_id,
+                turn_id=turn_id,
+                item_id=item.item_id,
+                summary_index=event.summary_index,
+                delta=event.text,
+            )
+        )
+
+    async def _finish(self, item: Item) -> None:
+        type_ = item.get("type")
+        if type_ == "message" and item.get("role", "assistant") == "assistant":
+            await self._finish_message(item)
+        elif type_ == "reasoning":
+            await self._finish_reasoning(item)
+        elif type_ == "web_search_call":
+            await self._finish_search(item)
+        else:
+            if type_ in CALLS:
+                if len(self._answer.calls) >= self._limits.tool_calls_per_response_max:
+                    raise ProviderFailed("other", "the model asked for too many tools at once")
+                self._answer.calls.append(item)
+            await self._record_item(item)
+
+    async def _finish_message(self, item: Item) -> None:
+        raw = _message_text(item)
+        if self._message is None:
+            await self._open_message(str(item.get("id") or ""), item.get("phase"))
+        message, opened = self._message, self._turn.open_item
+        assert message is not None and opened is not None
+        streamed = "".join(message.raw)
+        if raw.startswith(streamed) and len(raw) > len(streamed):
+            # What the final item has beyond the deltas, or all of it where none came.
+            self._show(message.stripper.feed(raw[len(streamed) :]))
+        elif raw != streamed:
+            item = _with_text(item, streamed)
+        await self._close_message(opened, item, phase=item.get("phase"))
+
+    async def _close_message(self, opened: RecordedItem, response: Item, *, phase: Any) -> None:
+        message = self._message
+        assert message is not None
+        tail, citation = message.stripper.finish()
+        self._show(tail)
+        item = replace(
+            opened,
+            body={
+                "text": "".join(self._turn.shown),
+                "phase": phase if phase is not None else opened.body.get("phase"),
+                "memoryCitation": None if citation is None else citation.wire(),
+            },
+            completed_at_ms=self._clock.now_ms(),
+        )
+        self._message = None
+        response = {"id": item.item_id, **response}
+        recorded = None if citation is None else citation.recorded()
+        lines = self._recorder.agent_lines(item, response, recorded)
+        await self._recorder.record(lines)
+        self._conversation.remember(response)
+        self._done(item)
+        if citation is not None and not self._conversation.ephemeral:
+            await self._memory.count(citation)
+
+    async def _finish_reasoning(self, item: Item) -> None:
+        opened = self._turn.open_item
+        if opened is None or opened.type != "reasoning":
+            await self._open_reasoning(str(item.get("id") or ""))
+            opened = self._turn.open_item
+            assert opened is not None
+        summary = [str(part.get("text", "")) for part in item.get("summary") or ()]
+        if not summary:
+            summary = ["".join(part) for part in self._parts]
+        await self._close_reasoning(opened, summary, [self._line(item)])
+        self._conversation.remember(item)
+
+    async def _close_reasoning(
+        self, opened: RecordedItem, summary: Sequence[str], lines: Sequence[dict[str, Any]]
+    ) -> None:
+        body = {"summary": list(summary), "content": []}
+        item = replace(opened, body=body, completed_at_ms=self._clock.now_ms())
+        await self._recorder.record([self._recorder.item_line(item), *lines])
+        self._done(item)
+
+    async def _finish_search(self, item: Item) -> None:
+        action = item.get("action") or {}
+        body = {"query": str(action.get("query") or ""), "action": dict(action) or None}
+        opened = self._open(str(item.get("id") or ""), "webSearch", body)
+        whole = replace(opened, completed_at_ms=self._clock.now_ms())
+        await self._recorder.record([self._recorder.item_line(whole), self._line(item)])
+        self._conversation.remember(item)
+        self._done(whole)
+
+    async def _record_item(self, item: Item) -> None:
+        await self._recorder.record([self._line(item)])
+        self._conversation.remember(item)
+
+    def _line(self, item: Item) -> dict[str, Any]:
+        return response_item(item, turn_id=self._turn.turn_id)
+
+    async def _complete_partial(self) -> None:
+        """End an item that the stream left open, with what clients already have of it."""
+        opened = self._turn.open_item
+        if opened is None:
+            return
+        if self._message is not None:
+            text = "".join(self._message.raw)
+            response = _with_text({"type": "message", "role": "assistant"}, text)
+            await self._close_message(opened, response, phase=opened.body.get("phase"))
+        else:
+            await self._close_reasoning(opened, ["".join(part) for part in self._parts], [])
+
+    def _done(self, item: RecordedItem) -> None:
+        self._turn.open_item = None
+        self._turn.items.append(item)
+        self._tell(ItemCompleted, item)
+
+    def _tell(self, event: type[ItemStarted] | type[ItemCompleted], item: RecordedItem) -> None:
+        self._conversation.tell(
+            event(
+                thread_id=self._conversation.thread_id,
+                turn_id=self._turn.turn_id,
+                item=item,
+            )
+        )
+
+
+def _message_text(item: Item) -> str:
+    texts = []
+    for part in item.get("content") or ():
+        if part.get("type") == "output_text":
+            texts.append(str(part.get("text", "")))
+        elif part.get("type") == "refusal":
+            texts.append(str(part.get("refusal", "")))
+    return "".join(texts)
+
+
+def _with_text(item: Item, text: str) -> Item:
+    return {**item, "content": [{"type": "output_text", "text": text}]}

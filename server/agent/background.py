@@ -1,0 +1,323 @@
+"""Answers the ports of `memory_write` over the providers: extraction, consolidation, quota.
+
+Invariant: a consolidation agent has the tools of its request and nothing else, and each of its caps
+stands here in code. Its conversation lives in this module's memory only: it is no thread, so it is
+never listed, recorded, learned from, or shown memory.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from memory_write.offline.consolidation import OfflineConsolidator
+from memory_write.offline.extraction import OfflineExtraction
+from memory_write.ports import (
+    ConsolidationReport,
+    ConsolidationRequest,
+    Consolidator,
+    ExtractionModel,
+    ExtractionReply,
+    ExtractionRequest,
+    ModelChoice,
+    ModelFailed,
+    ModelUse,
+)
+from server.agent.errors import ProviderFailed, UnknownProvider
+from server.agent.limits import BackgroundLimits
+from server.agent.models.base import (
+    Completed,
+    Item,
+    MessageDelta,
+    ModelRequest,
+    OutputItem,
+    Provider,
+    TokenUse,
+)
+from server.agent.models.quota import remaining_percent
+from server.agent.models.retry import stream_with_retries
+from server.agent.prompt import for_model
+from server.agent.providers import Providers
+from server.agent.tools.base import ToolSet, run_call
+from server.settings import OFFLINE
+from state.clock import Clock
+
+# These say nothing about the thread that was heard: the same call succeeds once they are mended.
+_PASSING_KINDS = frozenset(
+    {"usageLimitExceeded", "rateLimitExceeded", "serverOverloaded", "unauthorized", "modelNotFound"}
+)
+
+
+class BackgroundModels:
+    """Finds the implementation that a thread's or the configured provider needs."""
+
+    def __init__(
+        self,
+        providers: Providers,
+        *,
+        clock: Clock,
+        limits: BackgroundLimits,
+        models: Callable[[], tuple[ExtractionModel, Consolidator]] | None = None,
+    ) -> None:
+        """`models` replaces the rules of the offline provider, for tests."""
+        self._providers = providers
+        self._clock = clock
+        self._limits = limits
+        self._offline = models or (lambda: (OfflineExtraction(), OfflineConsolidator()))
+
+    def extraction(self, provider: str | None) -> ExtractionModel:
+        """The extraction model of a provider (None: the configured default)."""
+        name = self._known(provider)
+        return self._offline()[0] if name == OFFLINE else ProviderExtraction(self._caller(name))
+
+    def consolidator(self, provider: str | None) -> Consolidator:
+        """The consolidation agent over a provider (None: the configured default)."""
+        name = self._known(provider)
+        return self._offline()[1] if name == OFFLINE else ProviderConsolidator(self._caller(name))
+
+    def _known(self, provider: str | None) -> str:
+        """A provider that was taken out of the settings gives way to the default."""
+        default = self._providers.default_name
+        return provider if provider in self._providers.names() else default
+
+    def _caller(self, name: str) -> "ModelCaller":
+        return ModelCaller(self._providers, name, clock=self._clock, limits=self._limits)
+
+
+@dataclass(slots=True)
+class Response:
+    """One whole response."""
+
+    items: list[Item] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    use: ModelUse = ModelUse()
+
+    @property
+    def calls(self) -> list[Item]:
+        """The function calls in it."""
+        return [item for item in self.items if item.get("type") == "function_call"]
+
+
+class ModelCaller:
+    """Calls one provider for learning and reads whole responses."""
+
+    def __init__(
+        self, providers: Providers, name: str, *, clock: Clock, limits: BackgroundLimits
+    ) -> None:
+        self._providers = providers
+        self._name = name
+        self._clock = clock
+        self.limits = limits
+
+    def provider(self) -> Provider:
+        """The provider.
+
+        Raises: ModelFailed.
+        """
+        try:
+            return self._providers.get(self._name)
+        except UnknownProvider as error:
+            raise ModelFailed(str(error), transient=True) from error
+
+    def model_of(self, choice: ModelChoice) -> str:
+        """The model to use; one that was chosen for another provider does not count.
+
+        Raises: ModelFailed.
+        """
+        fits = choice.provider is None or choice.provider == self._name
+        return (choice.model if fits else None) or self.provider().default_model
+
+    async def call(self, request: ModelRequest) -> Response:
+        """One call to its end.
+
+        Raises: ModelFailed.
+        """
+        provider, response, size = self.provider(), Response(), 0
+        stream = stream_with_retries(
+            provider, request, limits=self.limits.retry, clock=self._clock, tell=_nobody
+        )
+        try:
+            async with aclosing(stream) as events:
+                async for event in events:
+                    match event:
+                        case MessageDelta(text=text):
+                            size += len(text)
+                            response.texts.append(text)
+                        case OutputItem(item=item):
+                            response.items.append(item)
+                        case Completed():
+                            response.use = _use(event.use)
+                            self._providers.note_limits(self._name, event.rate_limits)
+                            break
+                        case _:
+                            pass
+                    if size > self.limits.reply_bytes_max:
+                        raise ModelFailed("the reply is too long", transient=False)
+        except ProviderFailed as error:
+            raise _model_failed(error) from error
+        return response
+
+
+class ProviderExtraction:
+    """Extraction by one call with a strict schema and no tools."""
+
+    def __init__(self, caller: ModelCaller) -> None:
+        self._caller = caller
+
+    async def window_tokens(self, model: ModelChoice) -> int | None:
+        """The usable context window in tokens, or None when it is not known."""
+        wanted = self._caller.model_of(model)
+        models = self._caller.provider().models()
+        return next((one.context_window for one in models if one.model_id == wanted), None)
+
+    async def extract(self, request: ExtractionRequest) -> ExtractionReply:
+        """One model call.
+
+        Raises: ModelFailed.
+        """
+        response = await self._caller.call(
+            ModelRequest(
+                model=self._caller.model_of(request.model),
+                instructions=request.instructions,
+                input=[_user(request.input_text)],
+                effort=request.model.effort,
+                output_schema=request.output_schema,
+                cache_key=f"extraction-{request.version}",
+            )
+        )
+        return ExtractionReply(text=_said(response), use=response.use)
+
+
+class ProviderConsolidator:
+    """Consolidation by an agent: model calls in a loop, with file tools and three caps."""
+
+    def __init__(self, caller: ModelCaller) -> None:
+        self._caller = caller
+
+    async def run(self, request: ConsolidationRequest) -> ConsolidationReport:
+        """Work until done or capped.
+
+        Raises: ModelFailed.
+        """
+        work = _Consolidation(self._caller, request)
+        try:
+            async with asyncio.timeout(request.budget.seconds_max):
+                stopped_by = await work.run()
+        except TimeoutError:
+            stopped_by = "seconds"
+        return ConsolidationReport(use=work.use, model_calls=work.calls, stopped_by=stopped_by)
+
+
+class _Consolidation:
+    """One run; what it spent so far can be read at any time."""
+
+    def __init__(self, caller: ModelCaller, request: ConsolidationRequest) -> None:
+        self._caller = caller
+        self._request = request
+        self._tools = ToolSet(tools=tuple(request.tools))
+        self._history: list[Item] = [_user(request.brief)]
+        self.use = ModelUse()
+        self.calls = 0
+
+    async def run(self) -> str | None:
+        """Until the agent is done (None), or the name of the cap it hit."""
+        budget = self._request.budget
+        while self.calls < budget.turns_max:
+            if self.use.total_tokens >= budget.tokens_max:
+                return "tokens"
+            response = await self._ask()
+            self.calls += 1
+            self.use = self.use + response.use
+            if not response.calls:
+                return None
+            self._remember(response.items)
+            await self._act(response.calls)
+        return "turns"
+
+    async def _ask(self) -> Response:
+        request = self._request
+        return await self._caller.call(
+            ModelRequest(
+                model=self._caller.model_of(request.model),
+                instructions=request.instructions,
+                input=list(self._history),
+                tools=self._tools.definitions(),
+                effort=request.model.effort,
+                cache_key=f"consolidation-{request.job_key}",
+            )
+        )
+
+    async def _act(self, calls: Sequence[Item]) -> None:
+        limits = self._caller.limits
+        for index, call in enumerate(calls):
+            if index < limits.tool_calls_per_response_max:
+                output = await run_call(
+                    (self._tools,),
+                    call,
+                    output_bytes_max=limits.tool_output_bytes_max,
+                    seconds_max=limits.tool_seconds_max,
+                )
+            else:
+                output = "too many calls in one response; this one was not run"
+            self._history.append(
+                {
+                    "type": "function_call_output",
+                    "call_id": str(call.get("call_id", "")),
+                    "output": output,
+                }
+            )
+
+    def _remember(self, items: Sequence[Item]) -> None:
+        self._history.extend(sent for item in items if (sent := for_model(item)) is not None)
+
+
+class ProviderQuota:
+    """Background work waits while the provider has little left for the user's own turns."""
+
+    def __init__(self, providers: Providers, *, clock: Clock, limits: BackgroundLimits) -> None:
+        self._providers = providers
+        self._clock = clock
+        self._limits = limits
+
+    async def refusal(self) -> str | None:
+        """None when work may start, else the reason it must wait."""
+        told = self._providers.limits_told()
+        left = remaining_percent(told, now_s=self._clock.now_ms() // 1000)
+        if left is None or left >= self._limits.remaining_percent_min:
+            return None
+        return f"rate limit: {left:.0f} % left"
+
+
+def _user(text: str) -> Item:
+    content = [{"type": "input_text", "text": text}]
+    return {"type": "message", "role": "user", "content": content}
+
+
+def _said(response: Response) -> str:
+    """The text of the last message; of the deltas where a server sends no whole items."""
+    for item in reversed(response.items):
+        if item.get("type") == "message":
+            parts = item.get("content") or ()
+            return "".join(str(part.get("text") or part.get("refusal") or "") for part in parts)
+    return "".join(response.texts)
+
+
+def _use(use: TokenUse) -> ModelUse:
+    return ModelUse(
+        input_tokens=use.input_tokens,
+        cached_input_tokens=use.cached_input_tokens,
+        output_tokens=use.output_tokens,
+        reasoning_output_tokens=use.reasoning_output_tokens,
+    )
+
+
+def _model_failed(error: ProviderFailed) -> ModelFailed:
+    return ModelFailed(
+        f"{error.kind}: {error.message}",
+        transient=error.retryable or error.kind in _PASSING_KINDS,
+        too_long=error.kind == "contextWindowExceeded",
+    )
+
+
+def _nobody(failed: ProviderFailed) -> None:
+    """Nobody watches the retries of background work."""

@@ -1,0 +1,85 @@
+"""Every bound and default of the agent wing as a value; the settings fill them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentLimits:
+    """Bounds of one thread and one turn."""
+
+    rounds_per_turn_max: int = 50
+    """Model calls of one turn; a turn that wants more fails."""
+    tool_calls_per_response_max: int = 64
+    tool_output_bytes_max: int = 12_000
+    """What of a tool's result goes to the model; more is cut so that JSON stays JSON."""
+    tool_seconds_max: int = 60
+    inbox_items_max: int = 64
+    """Inputs that may wait for the running turn."""
+    input_characters_max: int = 1_048_576
+    answer_bytes_max: int = 8 * 1_048_576
+    """Output of one model response, all items together."""
+    turn_seconds_max: int = 3_600
+    begin_wait_s: int = 5
+    """After that a turn begins even if nobody called `begin`."""
+    history_bytes_max: int = 64 * 1_048_576
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryLimits:
+    """How often, and how long apart, a model call is tried again."""
+
+    attempts_max: int = 5
+    wait_first_s: float = 0.2
+    wait_max_s: float = 30.0
+    retry_after_max_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelLimits:
+    """Bounds of one model call over the network."""
+
+    connect_timeout_s: float = 10.0
+    idle_timeout_s: float = 300.0
+    """Silence after which a stream counts as lost."""
+    event_bytes_max: int = 16 * 1_048_576
+    delta_bytes_max: int = 8_192
+    """Deltas that came in one read are joined up to this size."""
+    retry: RetryLimits = RetryLimits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundLimits:
+    """Bounds of model calls for learning, beside those that each request brings."""
+
+    reply_bytes_max: int = 8 * 1_048_576
+    tool_output_bytes_max: int = 48_000
+    tool_seconds_max: int = 60
+    tool_calls_per_response_max: int = 64
+    remaining_percent_min: int = 0
+    """Below that much of the provider's limits left, learning waits."""
+    retry: RetryLimits = RetryLimits(attempts_max=3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """What the settings say about threads; a thread's own overrides win."""
+
+    provider: str = "offline"
+    model: str | None = None
+    effort: str | None = None
+    approval_policy: Any = "on-request"
+    sandbox_policy: Mapping[str, Any] = field(default_factory=lambda: {"type": "readOnly"})
+    instructions: str | None = None
+    """Replaces the built-in standing rules."""
+    developer_instructions: str | None = None
+    use_memories: bool = True
+    dedicated_tools: bool = True
+    memory_version: str = "v1"
+    memory_enabled: bool = True
+    """The feature `memories` as a whole."""
+    shell: str = "bash"
+    timezone: str = "Etc/UTC"
+    cli_version: str = "0.171.0"
+    limits: AgentLimits = AgentLimits()

@@ -1,0 +1,239 @@
+"""One loaded thread: one task, one inbox, and the only door through which turns come in.
+
+Invariant: admission is one step without an await, so of two simultaneous starts exactly one begins
+a turn and the other joins it. The thread lives as long as it is loaded, whoever listens.
+"""
+
+import asyncio
+from collections import deque
+from dataclasses import replace
+
+from server.agent.active_turn import ActiveTurn
+from server.agent.conversation import ACTIVE, Conversation
+from server.agent.events import ThreadStatus
+from server.agent.inputs import Admitted, InterruptOutcome, Refused, ThreadSettings, TurnInput
+from server.agent.loop import Surroundings, TurnRun
+from server.agent.models.base import TokenUse
+from server.agent.recorder import Recorder
+from state.ids import ThreadId, TurnId, uuid7
+from state.recovery import State
+from state.rollouts.items import RecordedTurn
+from state.stores.threads import MemoryMode, ThreadRow
+
+CLOSE_SECONDS_MAX = 10
+QUEUED_TURNS_MAX = 8
+
+
+class LiveThread:
+    """A thread that is loaded; used on the event loop only."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        recorder: Recorder,
+        surroundings: Surroundings,
+        state: State,
+    ) -> None:
+        self._conversation = conversation
+        self._recorder = recorder
+        self._around = surroundings
+        self._state = state
+        self._queued: deque[ActiveTurn] = deque()
+        self._running: ActiveTurn | None = None
+        self._closing = False
+        self._woken = asyncio.Event()
+        self._task = asyncio.create_task(self._live(), name=f"thread {conversation.thread_id}")
+
+    @property
+    def id(self) -> ThreadId:
+        """The thread's id."""
+        return self._conversation.thread_id
+
+    @property
+    def row(self) -> ThreadRow | None:
+        """The stored row; None before the first turn and for an ephemeral thread."""
+        return self._recorder.draft if self._recorder.stored else None
+
+    @property
+    def draft(self) -> ThreadRow:
+        """What the row is or will be."""
+        return self._recorder.draft
+
+    @property
+    def ephemeral(self) -> bool:
+        """Whether nothing of it is kept."""
+        return self._conversation.ephemeral
+
+    @property
+    def settings(self) -> ThreadSettings:
+        """How it works now."""
+        return self._conversation.settings
+
+    @property
+    def status(self) -> ThreadStatus:
+        """What it is doing; a turn that was admitted but not yet told counts as active."""
+        return ACTIVE if self._active is not None else self._conversation.status
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs or waits."""
+        return self._running is not None or bool(self._queued)
+
+    @property
+    def active_turn_id(self) -> TurnId | None:
+        """The turn that input would join."""
+        return self._active.turn_id if self._active else None
+
+    @property
+    def token_total(self) -> TokenUse:
+        """Tokens of the whole thread."""
+        return self._conversation.total
+
+    @property
+    def token_last(self) -> TokenUse | None:
+        """Tokens of the last model response; None before the first."""
+        return self._conversation.last_use
+
+    @property
+    def _active(self) -> ActiveTurn | None:
+        for turn in (*reversed(self._queued), self._running):
+            if turn is not None and turn.accepting:
+                return turn
+        return None
+
+    def history(self) -> list[RecordedTurn]:
+        """Its turns in order, the running one as it stands."""
+        turns = list(self._conversation.turns)
+        if self._running is not None and not self._running.ended.is_set():
+            turns.append(self._running.snapshot())
+        return turns
+
+    async def admit(self, given: TurnInput, *, require_idle: bool = False) -> Admitted | Refused:
+        """Start a turn with this input, or let it join the running one."""
+        return self.admit_now(given, require_idle=require_idle)
+
+    def admit_now(self, given: TurnInput, *, require_idle: bool) -> Admitted | Refused:
+        """The one step of admission; everything is decided before it returns."""
+        if self._closing:
+            return Refused(reason="closing")
+        active = self._active
+        if active is not None:
+            if require_idle:
+                return Refused(reason="busy", active_turn_id=active.turn_id)
+            return self._join(active, given)
+        if require_idle and self.busy:
+            waiting = self._queued[-1] if self._queued else self._running
+            return Refused(reason="busy", active_turn_id=waiting.turn_id if waiting else None)
+        if len(self._queued) >= QUEUED_TURNS_MAX:
+            return Refused(reason="full")
+        turn = ActiveTurn(TurnId(uuid7(self._around.clock.now_ms())), given)
+        self._queued.append(turn)
+        self._woken.set()
+        return Admitted(turn_id=turn.turn_id, started=True, begin=turn.begin)
+
+    def steer(self, given: TurnInput, *, expected_turn_id: str) -> Admitted | Refused:
+        """Let this input join the turn of that id, and no other."""
+        active = self._active
+        if active is None:
+            return Refused(reason="no active turn")
+        if active.turn_id != expected_turn_id:
+            return Refused(reason="other turn", active_turn_id=active.turn_id)
+        return self._join(active, given)
+
+    def _join(self, active: ActiveTurn, given: TurnInput) -> Admitted | Refused:
+        if len(active.inbox) >= self._around.settings.limits.inbox_items_max:
+            return Refused(reason="full", active_turn_id=active.turn_id)
+        active.inbox.append(given)
+        return Admitted(turn_id=active.turn_id, started=False, begin=_nothing)
+
+    def interrupt(self, turn_id: str) -> InterruptOutcome:
+        """Stop the turn of that id; its end is told by events, after this returned."""
+        outcome = self.interruptible(turn_id)
+        active = self._active
+        if outcome.accepted and active is not None:
+            active.interrupts.request("interrupted")
+        return outcome
+
+    def interruptible(self, turn_id: str) -> InterruptOutcome:
+        """Whether `interrupt` would stop that turn; changes nothing."""
+        active = self._active
+        if active is None:
+            return InterruptOutcome(accepted=False, reason="no active turn")
+        if active.turn_id != turn_id:
+            return InterruptOutcome(
+                accepted=False, reason="other turn", active_turn_id=active.turn_id
+            )
+        return InterruptOutcome(accepted=True, active_turn_id=active.turn_id)
+
+    async def rename(self, name: str | None) -> None:
+        """Give the thread a name, stored now or with its first turn.
+
+        Raises: DatabaseBusy, DatabaseUnusable.
+        """
+        if self._recorder.stored:
+            async with self._state.database.writing() as tx:
+                await self._state.threads.set_name(tx, self.id, name)
+        self._recorder.draft = replace(self._recorder.draft, name=name)
+
+    async def set_memory_mode(self, mode: MemoryMode) -> None:
+        """Say whether the thread is learned from, stored now or with its first turn.
+
+        Raises: DatabaseBusy, DatabaseUnusable.
+        """
+        if self._recorder.stored:
+            async with self._state.database.writing() as tx:
+                await self._state.threads.set_memory_mode(tx, self.id, mode)
+        self._recorder.draft = replace(self._recorder.draft, memory_mode=mode)
+
+    async def wait_idle(self) -> None:
+        """Wait until no turn runs or waits."""
+        while (turn := self._running or (self._queued[0] if self._queued else None)) is not None:
+            await turn.ended.wait()
+            await asyncio.sleep(0)
+
+    async def close(self, *, drain_s: float) -> None:
+        """Take nothing new, let what runs end within that time, then stop it."""
+        self._closing = True
+        for turn in self._queued:
+            turn.begin()
+        try:
+            async with asyncio.timeout(drain_s):
+                await self.wait_idle()
+        except TimeoutError:
+            await self._stop_turns()
+        self._task.cancel()
+        await asyncio.wait((self._task,))
+        await self._recorder.close()
+
+    async def _stop_turns(self) -> None:
+        for turn in (*self._queued, self._running):
+            if turn is not None:
+                turn.interrupts.request("interrupted")
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS_MAX):
+                await self.wait_idle()
+        except TimeoutError:
+            # A turn that does not let itself be stopped is cut off with its task.
+            return
+
+    async def _live(self) -> None:
+        while True:
+            while not self._queued:
+                self._woken.clear()
+                await self._woken.wait()
+            self._running = self._queued.popleft()
+            await self._begun(self._running)
+            await TurnRun(self._conversation, self._running, self._recorder, self._around).run()
+            self._running = None
+
+    async def _begun(self, turn: ActiveTurn) -> None:
+        try:
+            async with asyncio.timeout(self._around.settings.limits.begin_wait_s):
+                await turn.begun.wait()
+        except TimeoutError:
+            # Whoever admitted it is gone; the input was taken, so the turn runs.
+            turn.begin()
+
+
+def _nothing() -> None:
+    """A joined turn has begun already."""

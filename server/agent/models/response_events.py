@@ -1,0 +1,240 @@
+"""From the events of the Responses API to ours, and from its failures to `ProviderFailed`. Pure.
+
+Switches on the type's name and ignores names it does not know, as the API grows. Deltas of one
+message that came in one read are joined, since each costs a notification for every client.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from server.agent.errors import ProviderFailed
+from server.agent.models.base import (
+    Completed,
+    MessageDelta,
+    MessageStarted,
+    ModelEvent,
+    OutputItem,
+    Phase,
+    ReasoningDelta,
+    ReasoningStarted,
+    TokenUse,
+)
+from server.agent.models.flat_tools import meant_item
+
+TOO_LONG = "the conversation no longer fits the model's context window; start a new thread"
+MESSAGE_CHARACTERS_MAX = 2_000
+_TOO_LONG_CODES = frozenset({"context_length_exceeded", "input_too_long"})
+_USED_UP_CODES = frozenset(
+    {
+        "insufficient_quota",
+        "usage_limit_reached",
+        "usage_not_included",
+        "billing_hard_limit_reached",
+    }
+)
+_OVERLOADED_CODES = frozenset({"server_is_overloaded", "slow_down", "overloaded_error"})
+_PASSING_CODES = frozenset({"server_error", "internal_error", "timeout", "stream_error"})
+_KIND_OF_CODE = {
+    "cyber_policy": "cyberPolicy",
+    "bio_policy": "bioPolicy",
+    "flex_unavailable": "flexUnavailable",
+}
+_PHASES: Mapping[str, Phase] = {"commentary": "commentary", "final_answer": "final_answer"}
+_TRY_AGAIN = re.compile(r"try again in ([0-9.]+)\s*(ms|s)\b", re.IGNORECASE)
+
+
+def model_events(
+    raw: Iterable[Mapping[str, Any]],
+    *,
+    tools: Sequence[Mapping[str, Any]],
+    rate_limits: Mapping[str, Any] | None,
+    delta_bytes_max: int,
+) -> Iterator[ModelEvent]:
+    """Our events for those of one read.
+
+    Raises: ProviderFailed.
+    """
+    pending: MessageDelta | None = None
+    for one in raw:
+        event = _model_event(one, tools, rate_limits)
+        if event is None:
+            continue
+        if isinstance(event, MessageDelta):
+            if pending is None:
+                pending = event
+                continue
+            joined = len(pending.text) + len(event.text) <= delta_bytes_max
+            if joined and pending.item_id == event.item_id:
+                pending = MessageDelta(item_id=event.item_id, text=pending.text + event.text)
+                continue
+            yield pending
+            pending = event
+            continue
+        if pending is not None:
+            yield pending
+            pending = None
+        yield event
+    if pending is not None:
+        yield pending
+
+
+def _model_event(
+    raw: Mapping[str, Any],
+    tools: Sequence[Mapping[str, Any]],
+    rate_limits: Mapping[str, Any] | None,
+) -> ModelEvent | None:
+    match raw.get("type"):
+        case "response.output_text.delta" | "response.refusal.delta":
+            return MessageDelta(item_id=_text(raw, "item_id"), text=_text(raw, "delta"))
+        case "response.output_item.added":
+            return _started(raw.get("item"))
+        case "response.output_item.done":
+            item = raw.get("item")
+            return OutputItem(item=meant_item(item, tools)) if isinstance(item, Mapping) else None
+        case "response.reasoning_summary_text.delta":
+            index = raw.get("summary_index")
+            return ReasoningDelta(
+                item_id=_text(raw, "item_id"),
+                summary_index=index if isinstance(index, int) and 0 <= index < 256 else 0,
+                text=_text(raw, "delta"),
+            )
+        case "response.completed":
+            response = _mapping(raw.get("response"))
+            return Completed(
+                use=token_use(response.get("usage")),
+                response_id=response.get("id"),
+                rate_limits=rate_limits,
+            )
+        case "response.failed":
+            raise failed(_mapping(_mapping(raw.get("response")).get("error")), rate_limits)
+        case "response.incomplete":
+            details = _mapping(_mapping(raw.get("response")).get("incomplete_details"))
+            reason = details.get("reason") or "unknown"
+            raise ProviderFailed("other", f"the model's response is incomplete: {reason}")
+        case "error":
+            raise failed(_mapping(raw.get("error")) or raw, rate_limits)
+        case _:
+            return None
+
+
+def _started(item: Any) -> ModelEvent | None:
+    match item:
+        case {"type": "message", **rest}:
+            return MessageStarted(
+                item_id=str(rest.get("id") or ""), phase=_PHASES.get(str(rest.get("phase")))
+            )
+        case {"type": "reasoning", **rest}:
+            return ReasoningStarted(item_id=str(rest.get("id") or ""))
+        case _:
+            return None
+
+
+def token_use(usage: Any) -> TokenUse:
+    """The counts of a response; what is missing or odd counts as zero."""
+    given = _mapping(usage)
+    details = _mapping(given.get("input_tokens_details"))
+    made = _mapping(given.get("output_tokens_details"))
+    input_tokens, output_tokens = _count(given, "input_tokens"), _count(given, "output_tokens")
+    return TokenUse(
+        input_tokens=input_tokens,
+        cached_input_tokens=_count(details, "cached_tokens"),
+        cache_write_input_tokens=_count(details, "cache_write_tokens"),
+        output_tokens=output_tokens,
+        reasoning_output_tokens=_count(made, "reasoning_tokens"),
+        total_tokens=_count(given, "total_tokens") or input_tokens + output_tokens,
+    )
+
+
+def failed(error: Mapping[str, Any], rate_limits: Mapping[str, Any] | None) -> ProviderFailed:
+    """A failure that came as an event of the stream."""
+    code = str(error.get("code") or error.get("type") or "")
+    message = _cut(str(error.get("message") or code or "unknown failure"))
+    limits = dict(rate_limits) if rate_limits else None
+    if code in _TOO_LONG_CODES:
+        return ProviderFailed("contextWindowExceeded", TOO_LONG)
+    if code in _USED_UP_CODES:
+        return ProviderFailed("usageLimitExceeded", message, rate_limits=limits)
+    if code in _OVERLOADED_CODES:
+        return ProviderFailed("serverOverloaded", message, retryable=True)
+    if code == "rate_limit_exceeded":
+        return ProviderFailed(
+            "rateLimitExceeded",
+            message,
+            retryable=True,
+            retry_after_s=asked_wait_s(message),
+            rate_limits=limits,
+        )
+    if code in _KIND_OF_CODE:
+        return ProviderFailed(_KIND_OF_CODE[code], message)
+    return ProviderFailed(
+        "other",
+        f"stream disconnected before completion: {message}",
+        retryable=code in _PASSING_CODES,
+    )
+
+
+def status_failed(
+    status: int,
+    body: str,
+    error: Mapping[str, Any],
+    *,
+    retry_after_s: float | None,
+    rate_limits: dict[str, Any] | None,
+) -> ProviderFailed:
+    """A failure that came as an HTTP status; `error` is the object in its body, if any."""
+    code = str(error.get("code") or error.get("type") or "")
+    said = _cut(str(error.get("message") or body or f"HTTP status {status}"))
+    if code in _TOO_LONG_CODES or "context_length_exceeded" in body:
+        return ProviderFailed("contextWindowExceeded", TOO_LONG, http_status=status)
+    if code in _USED_UP_CODES or status == 402:
+        return ProviderFailed(
+            "usageLimitExceeded", said, http_status=status, rate_limits=rate_limits
+        )
+    if status in (401, 403):
+        return ProviderFailed("unauthorized", said, http_status=status)
+    if status == 404 and (code == "model_not_found" or "model" in said.lower()):
+        return ProviderFailed("modelNotFound", said, http_status=status)
+    if status == 429 or status >= 500 or status in (408, 409):
+        kind = "serverOverloaded" if status in (503, 529) else "internalServerError"
+        return ProviderFailed(
+            "rateLimitExceeded" if status == 429 else kind,
+            said,
+            retryable=True,
+            http_status=status,
+            retry_after_s=retry_after_s if retry_after_s is not None else asked_wait_s(said),
+            rate_limits=rate_limits,
+        )
+    return ProviderFailed("other", _cut(body) or said, http_status=status)
+
+
+def asked_wait_s(message: str) -> float | None:
+    """The wait that a message such as "try again in 1.5s" asks for."""
+    match = _TRY_AGAIN.search(message)
+    if match is None:
+        return None
+    try:
+        amount = float(match[1])
+    except ValueError:
+        return None
+    return amount / 1000 if match[2].lower() == "ms" else amount
+
+
+def _cut(text: str) -> str:
+    if len(text) <= MESSAGE_CHARACTERS_MAX:
+        return text
+    return f"{text[:MESSAGE_CHARACTERS_MAX]}…"
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(raw: Mapping[str, Any], key: str) -> str:
+    value = raw.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _count(given: Mapping[str, Any], key: str) -> int:
+    value = given.get(key)
+    return value if isinstance(value, int) and value > 0 else 0

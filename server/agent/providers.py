@@ -1,0 +1,80 @@
+"""The providers of this server by name, each made when it is first needed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from server.agent.errors import UnknownProvider
+from server.agent.limits import ModelLimits
+from server.agent.models.base import Provider
+from server.settings import OFFLINE, ProviderSettings
+from state.clock import Clock
+
+
+class Providers:
+    """Finds the provider that a thread or a background call names."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, ProviderSettings],
+        *,
+        default: str,
+        clock: Clock,
+        limits: ModelLimits,
+        made: Sequence[Provider] = (),
+    ) -> None:
+        """`made` are providers that exist already, such as scripted ones in tests."""
+        self._settings = settings
+        self._clock = clock
+        self._limits = limits
+        self._made: dict[str, Provider] = {provider.name: provider for provider in made}
+        self._limits_told: dict[str, Mapping[str, Any]] = {}
+        self.default_name = default
+
+    def names(self) -> tuple[str, ...]:
+        """Every provider that `get` would find."""
+        return tuple(sorted({OFFLINE, *self._settings, *self._made}))
+
+    def get(self, name: str | None = None) -> Provider:
+        """The provider of that name, or the default one.
+
+        Raises: UnknownProvider.
+        """
+        wanted = name or self.default_name
+        if wanted not in self._made:
+            self._made[wanted] = self._make(wanted)
+        return self._made[wanted]
+
+    def note_limits(self, name: str, rate_limits: Mapping[str, Any] | None) -> None:
+        """Keep what a provider last told about its limits."""
+        if rate_limits is not None:
+            self._limits_told[name] = rate_limits
+
+    def limits_told(self, name: str | None = None) -> Mapping[str, Any] | None:
+        """What a provider last told about its limits, in the wire's shape; None for nothing."""
+        return self._limits_told.get(name or self.default_name)
+
+    async def warm(self) -> None:
+        """Load what the default provider's first call would wait for."""
+        await self.get().warm()
+
+    async def close(self) -> None:
+        """Let go of every provider's connections."""
+        for provider in self._made.values():
+            await provider.close()
+
+    def _make(self, name: str) -> Provider:
+        makers: Mapping[str, Callable[[], Provider]] = {OFFLINE: self._offline}
+        if name in makers:
+            return makers[name]()
+        settings = self._settings.get(name)
+        if settings is None or settings.wire_api != "responses":
+            raise UnknownProvider(name)
+        # Imported here: with the offline default nothing of the HTTP client is ever loaded.
+        from server.agent.models.openai_responses import OpenAIResponses
+
+        return OpenAIResponses(settings, clock=self._clock, limits=self._limits)
+
+    def _offline(self) -> Provider:
+        from server.agent.models.offline import OfflineProvider
+
+        return OfflineProvider()

@@ -1,0 +1,91 @@
+"""How a command reaches the server of a home: it joins the owner, or becomes it for its time."""
+
+import asyncio
+from argparse import Namespace
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from server.cli.client import Client, Link, StreamLink
+from server.environment import home_from_environment
+from server.errors import CommandFailed
+from server.observability import log_to_stderr
+from server.release import __version__
+from state.errors import HomeBusy
+from state.home import Home
+
+ATTEMPTS = 20
+ATTEMPT_GAP_S = 0.25
+
+
+def home_of(arguments: Namespace) -> Home:
+    """The home that a command works on."""
+    return home_from_environment(arguments.home)
+
+
+def overrides_of(arguments: Namespace) -> Sequence[str]:
+    """`-c` overrides, with `--enable` and `--disable` as what they stand for."""
+    return [
+        *arguments.overrides,
+        *(f"features.{name}=true" for name in arguments.enabled),
+        *(f"features.{name}=false" for name in arguments.disabled),
+    ]
+
+
+@asynccontextmanager
+async def attached(arguments: Namespace) -> AsyncIterator[Client]:
+    """A client of the home's server; the server itself where there is none yet.
+
+    As the owner, the command leaves only when nobody else is attached any more.
+    Raises: CommandFailed, StateError.
+    """
+    log_to_stderr(debug=arguments.debug)
+    home = home_of(arguments)
+    for _ in range(ATTEMPTS):
+        link = await StreamLink.unix(home.relay_socket)
+        if link is not None:
+            async with _client(link) as client:
+                yield client
+            return
+        try:
+            async with _owner(home, overrides_of(arguments)) as client:
+                yield client
+            return
+        except HomeBusy:
+            # Another process is just becoming the owner; its socket is about to appear.
+            await asyncio.sleep(ATTEMPT_GAP_S)
+    raise CommandFailed(
+        f"home {home.root} is owned by a process that does not answer; see "
+        f"{home.owner_lock} for its number, end it and try again"
+    )
+
+
+@asynccontextmanager
+async def _client(link: Link) -> AsyncIterator[Client]:
+    client = Client(link)
+    try:
+        await client.open(__version__)
+        yield client
+    finally:
+        await client.close()
+
+
+@asynccontextmanager
+async def _owner(home: Home, overrides: Sequence[str]) -> AsyncIterator[Client]:
+    # Imported here: a command that joins an owner needs nothing of the server.
+    from server.assembly import start_server
+    from server.settings import load_settings
+
+    settings = load_settings(home, overrides)
+    server = await start_server(settings, learning=False)
+    try:
+        async with _client(server.attach()) as client:
+            yield client
+        await server.alone(besides=0)
+    finally:
+        await server.stop(drain_s=0)
+
+
+def absolute(path: str) -> Path:
+    """A path as the user meant it, seen from where the command runs."""
+    return Path(path).expanduser().absolute()

@@ -1,0 +1,99 @@
+"""`memoryd chat`: one question, or a conversation, with the answer streamed as it comes."""
+
+import asyncio
+import sys
+from argparse import Namespace
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from server.cli.attach import absolute, attached, home_of
+from server.cli.client import Client, WebSocketLink
+from server.cli.render import aside
+from server.cli.talk import Spoken, say, start_thread
+from server.errors import CommandFailed
+from server.release import __version__
+
+
+def run(arguments: Namespace) -> int:
+    """Ask and answer; the exit status."""
+    asyncio.run(_run(arguments))
+    return 0
+
+
+async def _run(arguments: Namespace) -> None:
+    prompt = " ".join(arguments.prompt).strip()
+    if not prompt and not sys.stdin.isatty():
+        prompt = sys.stdin.read().strip()
+        if not prompt:
+            raise CommandFailed("nothing to ask: give a PROMPT, or text on standard input")
+    async with _connected(arguments) as client:
+        thread_id = await _thread(client, arguments)
+        if prompt:
+            await _ask(client, thread_id, prompt)
+            return
+        aside("An empty line or Ctrl-D ends the conversation.")
+        while line := await asyncio.to_thread(_line):
+            try:
+                await _ask(client, thread_id, line)
+            except CommandFailed as failed:
+                aside(f"memoryd: {failed}")
+        aside(f"Go on later with: memoryd chat --thread {thread_id}")
+
+
+@asynccontextmanager
+async def _connected(arguments: Namespace) -> AsyncIterator[Client]:
+    if arguments.connect is None:
+        async with attached(arguments) as client:
+            yield client
+        return
+    key = home_of(arguments).access_key
+    secret = await asyncio.to_thread(_secret, key)
+    client = Client(await WebSocketLink.connect(arguments.connect, secret))
+    try:
+        await client.open(__version__)
+        yield client
+    finally:
+        await client.close()
+
+
+def _secret(path: Path) -> str | None:
+    try:
+        return path.read_text("utf-8").strip()
+    except FileNotFoundError:
+        return None
+
+
+async def _thread(client: Client, arguments: Namespace) -> str:
+    if arguments.thread is None:
+        return await start_thread(client, str(absolute(arguments.cwd or ".").resolve()))
+    await client.request("thread/resume", {"threadId": arguments.thread, "excludeTurns": True})
+    return str(arguments.thread)
+
+
+async def _ask(client: Client, thread_id: str, text: str) -> None:
+    def show(piece: str) -> None:
+        sys.stdout.write(piece)
+        sys.stdout.flush()
+
+    spoken = await say(client, thread_id, text, on_text=show)
+    sys.stdout.write("\n")
+    sys.stdout.flush()
+    for line in sources(spoken):
+        aside(line)
+
+
+def sources(spoken: Spoken) -> list[str]:
+    """Where the answer comes from, a line each."""
+    return [
+        f"  from {one['path']}:{one['lineStart']}-{one['lineEnd']}"
+        + (f" ({one['note']})" if one.get("note") else "")
+        for one in spoken.citations
+    ]
+
+
+def _line() -> str:
+    try:
+        return input("> ").strip()
+    except EOFError:
+        return ""

@@ -1,0 +1,208 @@
+"""`memoryd doctor`: looks at every part without changing any, and says how to mend each fault."""
+
+import asyncio
+import os
+import platform
+import shutil
+from argparse import Namespace
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from server.cli.attach import home_of, overrides_of
+from server.cli.client import StreamLink
+from server.cli.render import as_json, told
+from server.errors import ServerError
+from server.observability import log_to_stderr
+from server.settings import OFFLINE, Settings, load_settings
+from state.database import integrity_fault, sqlite_version
+from state.home import Home
+from state.owner import OwnerLock
+from state.workspace.layout import SUMMARY
+
+DISK_FREE_MIN_BYTES = 200 * 1_048_576
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One part: what was found, and what to do if it is a fault."""
+
+    part: str
+    ok: bool
+    found: str
+    hint: str | None = None
+
+
+def run(arguments: Namespace) -> int:
+    """Check everything; 0 when nothing is at fault, else 1."""
+    log_to_stderr(debug=arguments.debug)
+    checks = asyncio.run(_checks(arguments))
+    if arguments.json:
+        told([as_json({"ok": all(c.ok for c in checks), "checks": [asdict(c) for c in checks]})])
+    else:
+        told(_lines(checks))
+    return 0 if all(check.ok for check in checks) else 1
+
+
+def _lines(checks: Iterable[Check]) -> Iterable[str]:
+    faults = 0
+    for check in checks:
+        yield f"{'ok  ' if check.ok else 'FAIL'} {check.part:<14} {check.found}"
+        if check.hint:
+            yield f"     {'':<14} -> {check.hint}"
+        faults += not check.ok
+    yield "everything works" if not faults else f"{faults} of the parts above need your attention"
+
+
+async def _checks(arguments: Namespace) -> list[Check]:
+    home = home_of(arguments)
+    checks = [_platform(), _home(home)]
+    try:
+        settings: Settings | None = load_settings(home, overrides_of(arguments))
+    except ServerError as refused:
+        settings = None
+        checks.append(Check(part="configuration", ok=False, found=str(refused)))
+    if settings is not None:
+        checks += [_configuration(home, settings), _provider(settings)]
+    if home.root.is_dir():
+        checks += [
+            _key(home),
+            await asyncio.to_thread(_database, home),
+            await _owner(home),
+            _memory(home, settings.memory.version if settings else "v1"),
+        ]
+    return checks
+
+
+def _platform() -> Check:
+    python = platform.python_version()
+    return Check(part="platform", ok=True, found=f"Python {python}, SQLite {sqlite_version()}")
+
+
+def _home(home: Home) -> Check:
+    root = home.root
+    if not root.exists():
+        return Check(
+            part="home", ok=True, found=f"{root} does not exist yet; the first command makes it"
+        )
+    mode = root.stat().st_mode & 0o777
+    if not os.access(root, os.W_OK | os.X_OK):
+        return Check(
+            part="home", ok=False, found=f"{root} cannot be written", hint=f"chown/chmod {root}"
+        )
+    if mode & 0o077:
+        return Check(
+            part="home",
+            ok=False,
+            found=f"{root} can be read by others (mode {mode:o})",
+            hint=f"chmod 700 {root}, or run any memoryd command",
+        )
+    free = shutil.disk_usage(root).free
+    if free < DISK_FREE_MIN_BYTES:
+        return Check(
+            part="home",
+            ok=False,
+            found=f"{root} has {free // 1_048_576} MiB of disk left",
+            hint="free some disk: transcripts and memory are written there",
+        )
+    return Check(part="home", ok=True, found=f"{root}, mode {mode:o}, {free >> 30} GiB free")
+
+
+def _configuration(home: Home, settings: Settings) -> Check:
+    if settings.warnings:
+        return Check(
+            part="configuration",
+            ok=False,
+            found=str(settings.warnings[0]),
+            hint="; ".join(map(str, settings.warnings[1:])) or "correct or remove that line",
+        )
+    where = str(home.config) if home.config.exists() else "none written, all defaults"
+    return Check(part="configuration", ok=True, found=where)
+
+
+def _provider(settings: Settings) -> Check:
+    if settings.provider == OFFLINE:
+        return Check(part="provider", ok=True, found="offline: rules, no key, no network")
+    provider = settings.providers[settings.provider]
+    named = f"{provider.name} at {provider.base_url}"
+    if provider.api_key is None and provider.base_url.startswith("https://"):
+        return Check(
+            part="provider",
+            ok=False,
+            found=f"{named} has no key",
+            hint="set the variable that its env_key names (OPENAI_API_KEY for openai)",
+        )
+    return Check(part="provider", ok=True, found=f"{named}, model {settings.model or 'default'}")
+
+
+def _key(home: Home) -> Check:
+    key = home.access_key
+    if not key.exists():
+        return Check(part="access key", ok=True, found="not made yet; `memoryd serve` makes it")
+    mode = key.stat().st_mode & 0o777
+    if mode & 0o077:
+        return Check(
+            part="access key",
+            ok=False,
+            found=f"{key} can be read by others (mode {mode:o})",
+            hint=f"delete {key}: the next start makes a new one, clients need it anew",
+        )
+    return Check(part="access key", ok=True, found=f"{key}, mode {mode:o}")
+
+
+def _database(home: Home) -> Check:
+    path = home.database
+    if not path.exists():
+        return Check(part="database", ok=True, found="not made yet")
+    fault = integrity_fault(path)
+    if fault is not None:
+        return Check(
+            part="database",
+            ok=False,
+            found=f"{path}: {fault}",
+            hint="transcripts and published memory are not in it and are safe; "
+            f"stop memoryd, move {path.name}* aside, and import {home.sessions}",
+        )
+    return Check(part="database", ok=True, found=f"{path}, {path.stat().st_size >> 10} KiB, sound")
+
+
+async def _owner(home: Home) -> Check:
+    link = await StreamLink.unix(home.relay_socket)
+    if link is not None:
+        await link.close()
+        pid = OwnerLock(home).owner_pid()
+        return Check(part="server", ok=True, found=f"process {pid} serves this home")
+    lock = OwnerLock(home)
+    if lock.try_acquire():
+        lock.release()
+        return Check(part="server", ok=True, found="none runs; commands start one as they need it")
+    return Check(
+        part="server",
+        ok=False,
+        found=f"process {lock.owner_pid()} owns this home but does not answer",
+        hint="end that process; nothing is lost, the next start goes on",
+    )
+
+
+def _memory(home: Home, version: str) -> Check:
+    folder = home.memories(version)
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        return Check(
+            part="memory",
+            ok=False,
+            found=f"{folder} is not a folder of its own",
+            hint="memory is never written through a link; move it away, a new one is made",
+        )
+    summary = folder / SUMMARY
+    if not summary.is_file():
+        return Check(
+            part="memory",
+            ok=True,
+            found="nothing published yet",
+            hint="`memoryd import codex`, then `memoryd consolidate --wait`",
+        )
+    return Check(part="memory", ok=True, found=_size(folder, summary))
+
+
+def _size(folder: Path, summary: Path) -> str:
+    return f"{folder}, summary of {summary.stat().st_size:,} bytes"

@@ -1,0 +1,187 @@
+"""`memoryd serve`, and `app-server` where no owner runs: the server in this process.
+
+The first SIGTERM or Ctrl-C drains: running turns may end within `server.drain_s`, everything is
+told goodbye. A second one stops at once.
+"""
+
+import asyncio
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from server.assembly import Server, start_server
+from server.cli.attach import home_of, overrides_of
+from server.cli.render import aside
+from server.environment import variable
+from server.errors import ListenRefused
+from server.observability import log_to_stderr
+from server.settings import Settings, load_settings
+from server.wire.auth_flags import AuthFlags, FlagsRefused, check_reach, policy_from
+from server.wire.http import HttpListener, TcpAddress, UnixAddress
+from server.wire.limits import WireLimits
+from server.wire.sockets import AddressRefused
+from server.wire.stdio import StdioServer, reserve_stdout
+from state.errors import HomeBusy
+from state.home import Home
+
+DEFAULT_LISTEN = "ws://127.0.0.1:4500"
+STDIO_DRAIN_S = 1.5
+FORMS = "`ws://IP:PORT`, `unix://`, `unix://PATH`, `stdio://` or `off`"
+
+
+def run(arguments: Namespace) -> int:
+    """Serve WebSocket and Unix socket clients until a signal comes."""
+    log_to_stderr(debug=arguments.debug)
+    flags = _flags(arguments)
+    home = home_of(arguments)
+    addresses = [_address(url, flags, home) for url in arguments.listen or [DEFAULT_LISTEN]]
+    settings = _settings(home, arguments)
+
+    async def serve(server: Server) -> None:
+        for where in addresses:
+            listener = HttpListener(
+                where, server.connect, limits=WireLimits(), clock=server.services.clock
+            )
+            await _started(listener)
+            server.on_stop(listener.stop)
+            _tell_address(listener.address, where, home, flags)
+        await asyncio.get_running_loop().create_future()
+
+    return _run(settings, serve, drain_s=settings.drain_s)
+
+
+def run_stdio(arguments: Namespace) -> int:
+    """Own the home for the client on stdin and stdout, and for all who join meanwhile."""
+    log_to_stderr(debug=arguments.debug)
+    stdout = reserve_stdout()
+    settings = _settings(home_of(arguments), arguments)
+
+    async def serve(server: Server) -> None:
+        await StdioServer(server.connect, limits=WireLimits(), stdout_fd=stdout).run()
+        await server.alone(besides=0)
+
+    return _run(settings, serve, drain_s=STDIO_DRAIN_S)
+
+
+def _run(settings: Settings, serve: Callable[[Server], Awaitable[None]], *, drain_s: float) -> int:
+    with _runner() as runner:
+        return runner.run(_until_told(settings, serve, drain_s))
+
+
+def _runner() -> "asyncio.Runner":
+    try:
+        import uvloop
+    except ImportError:  # no wheel for this system: the standard loop serves as well
+        return asyncio.Runner()
+    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
+
+
+async def _until_told(
+    settings: Settings, serve: Callable[[Server], Awaitable[None]], drain_s: float
+) -> int:
+    try:
+        server = await start_server(settings)
+    except HomeBusy as busy:
+        raise ListenRefused(
+            f"{busy}; further clients join it with `memoryd app-server` or its address"
+        ) from busy
+    told = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, _signalled, told)
+    serving = asyncio.ensure_future(serve(server))
+    waiting = asyncio.ensure_future(told.wait())
+    try:
+        await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if serving.done():
+            serving.result()
+    finally:
+        waiting.cancel()
+        # What listens is stopped by the server, so that running turns can still be followed.
+        await server.stop(drain_s)
+        serving.cancel()
+        await asyncio.wait({serving})
+    return 0
+
+
+def _signalled(told: asyncio.Event) -> None:
+    if told.is_set():
+        sys.stderr.flush()
+        signal.raise_signal(signal.SIGKILL)
+    told.set()
+
+
+async def _started(listener: HttpListener) -> None:
+    try:
+        await listener.start()
+    except AddressRefused as error:
+        raise ListenRefused(str(error)) from error
+
+
+def _settings(home: Home, arguments: Namespace) -> Settings:
+    settings = load_settings(home, overrides_of(arguments))
+    for warning in settings.warnings:
+        aside(f"memoryd: warning: {warning}")
+    return settings
+
+
+def _flags(arguments: Namespace) -> AuthFlags:
+    return AuthFlags(
+        mode=arguments.ws_auth,
+        token_file=arguments.ws_token_file,
+        token_sha256=arguments.ws_token_sha256,
+        shared_secret_file=arguments.ws_shared_secret_file,
+        issuer=arguments.ws_issuer,
+        audience=arguments.ws_audience,
+        clock_skew_s=arguments.ws_max_clock_skew_seconds,
+    )
+
+
+def _address(url: str, flags: AuthFlags, home: Home) -> TcpAddress | UnixAddress:
+    if url == "unix://":
+        return UnixAddress(home.run / "clients.sock")
+    if url.startswith("unix://"):
+        return UnixAddress(Path(url.removeprefix("unix://")).expanduser().absolute())
+    parts = urlsplit(url)
+    try:
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if parts.scheme != "ws" or not host or port is None or parts.path not in ("", "/"):
+        raise ListenRefused(
+            f"--listen `{url}` is not understood; expected {FORMS}",
+        )
+    home.prepare()
+    try:
+        check_reach(host, port, flags)
+        return TcpAddress(host=host, port=port, auth=policy_from(flags, access_key=home.access_key))
+    except (AddressRefused, FlagsRefused) as error:
+        raise ListenRefused(str(error)) from error
+
+
+def _tell_address(
+    address: str, where: TcpAddress | UnixAddress, home: Home, flags: AuthFlags
+) -> None:
+    """Where it listens; the lines for attaching, with the secret, only on a terminal."""
+    aside(f"memoryd listens on {address}")
+    if isinstance(where, UnixAddress):
+        return
+    http = address.replace("ws://", "http://")
+    aside(f"  health        {http}/healthz  {http}/readyz")
+    if flags.mode == "none":
+        aside("  warning: --ws-auth none: every program on this machine can attach")
+    elif flags.mode is None and sys.stderr.isatty():
+        secret = home.access_key.read_text("utf-8").strip()
+        aside(f"  any client    {address}/?token={secret}")
+        aside(
+            f"  Codex         CODEX_TOKEN={secret} codex --remote {address} "
+            "--remote-auth-token-env CODEX_TOKEN"
+        )
+        aside(f'  Python SDK    connect_websocket(url="{address}", token="{secret}")')
+    elif flags.mode is None:
+        aside(f"  secret        as `Authorization: Bearer` or `?token=`, from {home.access_key}")
+    if variable("MEMORYD_HOME") or home.root != Path.home() / ".memoryd":
+        aside(f"  home          {home.root}")

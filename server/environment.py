@@ -1,0 +1,27 @@
+"""The only reader of the environment. Imports nothing heavy: a relaying client asks it too."""
+
+import os
+from pathlib import Path
+
+from state.home import Home
+
+
+def variable(name: str) -> str | None:
+    """The value of a variable; None where it is unset or empty."""
+    return os.environ.get(name) or None
+
+
+def home_from_environment(given: str | None = None) -> Home:
+    """The home that `--home` or MEMORYD_HOME names, else `~/.memoryd`."""
+    chosen = given or variable("MEMORYD_HOME") or "~/.memoryd"
+    return Home(Path(chosen).expanduser().absolute())
+
+
+def codex_home_from_environment() -> Path:
+    """The original's home, for import only."""
+    return Path(variable("CODEX_HOME") or "~/.codex").expanduser().absolute()
+
+
+def terminal_name() -> str:
+    """The terminal this process runs in, for the user agent."""
+    return variable("TERM_PROGRAM") or variable("TERM") or "unknown"

@@ -1,0 +1,48 @@
+"""`initialize`: who the client is and what it wants."""
+
+import sys
+
+from protocol.errors import refused
+from protocol.messages.handshake import (
+    InitializeCapabilities,
+    InitializeParams,
+    InitializeResult,
+)
+from server.handlers.services import Services
+from server.wire.dispatch import Call
+from server.wire.peer import Introduction
+
+_PRINTABLE = range(0x20, 0x7F)
+
+
+class HandshakeHandlers:
+    """Answers the first request of every connection."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def initialize(self, call: Call, params: InitializeParams) -> InitializeResult:
+        """Take the client in; notifications reach it from the reply on."""
+        client = params.client_info
+        if any(ord(character) not in _PRINTABLE for character in client.name):
+            raise refused(
+                f"Invalid clientInfo.name: '{client.name[:200]}'. "
+                "Must be a valid HTTP header value."
+            )
+        wanted = params.capabilities or InitializeCapabilities()
+        identity = self._services.identity
+        identity.welcome(client.name)
+        call.peer.introduce(
+            Introduction(
+                name=client.name,
+                version=client.version,
+                experimental=wanted.experimental_api,
+                opted_out=frozenset(wanted.opt_out_notification_methods or ()),
+            )
+        )
+        return InitializeResult(
+            user_agent=identity.user_agent(client.name, client.version),
+            codex_home=str(self._services.state.home.root),
+            platform_family="windows" if sys.platform == "win32" else "unix",
+            platform_os="macos" if sys.platform == "darwin" else sys.platform,
+        )

@@ -1,0 +1,112 @@
+"""Learning on request: bring in sessions, consolidate now."""
+
+import asyncio
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from memory_write.controls.transfer import ImportProgress
+from protocol import methods
+from protocol.errors import WireError, draining, overloaded, refused
+from protocol.messages import memory as wire
+from protocol.messages.memory import (
+    ConsolidateParams,
+    ConsolidateResult,
+    ImportParams,
+    ImportResult,
+)
+from server.handlers.identities import thread_id_of
+from server.handlers.lookup import Lookup
+from server.handlers.services import Services
+from server.wire.dispatch import Call
+from state.errors import RolloutMissing
+
+FAILURES_TOLD_MAX = 200
+
+
+class LearningHandlers:
+    """Answers the methods by which a person makes memoryd learn."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._lookup = Lookup(services.state, services.live)
+
+    async def import_sessions(self, call: Call, params: ImportParams) -> ImportResult:
+        """Copy session files into the home; the source is never changed."""
+        services = self._services
+        if services.draining():
+            raise draining()
+        path = Path(os.path.expanduser(params.path))
+        if not path.is_absolute():
+            raise refused(f"import path must be absolute: {params.path[:500]}")
+        if not await asyncio.to_thread(path.exists):
+            raise refused(f"no such file or folder: {params.path[:500]}")
+        loop = asyncio.get_running_loop()
+
+        def tell(progress: ImportProgress) -> None:
+            # The import works in threads of its own; the hub belongs to the loop.
+            loop.call_soon_threadsafe(self._publish, progress)
+
+        report = await services.importer.run(
+            path,
+            since_ms=_since_ms(params.since),
+            dry_run=bool(params.dry_run),
+            progress=tell,
+        )
+        return ImportResult(
+            found=report.found,
+            imported=report.imported,
+            updated=report.updated,
+            unchanged=report.unchanged,
+            conflicts=_failures(report.conflicts),
+            failed=_failures(report.failed),
+            skipped_lines=report.skipped_lines,
+            dry_run=bool(params.dry_run),
+        )
+
+    async def consolidate(self, call: Call, params: ConsolidateParams) -> ConsolidateResult:
+        """Run both phases now over every thread that may be learned from, or over one."""
+        services = self._services
+        if services.draining():
+            raise draining()
+        only = None
+        if params.thread_id is not None:
+            only = thread_id_of(params.thread_id)
+            found = await self._lookup.find(only)
+            if found is None or not found.materialised:
+                raise RolloutMissing(only)
+        if services.orders.full:
+            raise overloaded()
+        return await services.orders.consolidate(only=only, wait=params.wait is not False)
+
+    def _publish(self, progress: ImportProgress) -> None:
+        told = wire.ImportProgress(
+            path=str(progress.path), done=progress.done, total=progress.total
+        )
+        self._services.hub.publish(methods.THREAD_IMPORT_PROGRESS, told, thread_id=None)
+
+
+def _since_ms(text: str | None) -> int | None:
+    """A day or an RFC 3339 time as epoch milliseconds; without an offset it is UTC.
+
+    Raises: WireError.
+    """
+    if text is None:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise _bad_time(text) from None
+    return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def _bad_time(text: str) -> WireError:
+    return refused(f"since must be a date such as 2026-01-31 or an RFC 3339 time: {text[:100]}")
+
+
+def _failures(pairs: object) -> list[wire.ImportFailure]:
+    assert isinstance(pairs, list | tuple)
+    return [
+        wire.ImportFailure(path=str(path), reason=str(reason))
+        for path, reason in pairs[:FAILURES_TOLD_MAX]
+    ]

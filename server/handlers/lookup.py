@@ -1,0 +1,98 @@
+"""Finds a thread for a handler: loaded, stored, or neither, and reads its turns.
+
+A loaded thread is asked itself, since it knows more than its file; a stored one is read from its
+rollout in a thread of the pool.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from protocol.messages.threads import Thread
+from protocol.messages.turns import Turn
+from server.agent.live_thread import LiveThread
+from server.agent.live_threads import LiveThreads
+from server.handlers.views import draft_thread, stored_thread
+from state.errors import RolloutMissing
+from state.home import Home
+from state.ids import ThreadId
+from state.recovery import State
+from state.rollouts.history import read_history
+from state.rollouts.items import RecordedTurn
+from state.stores.threads import ThreadRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A thread that is loaded, stored, or both."""
+
+    thread_id: ThreadId
+    row: ThreadRow
+    """As stored, or as it will be stored at the first turn."""
+    live: LiveThread | None
+
+    @property
+    def ephemeral(self) -> bool:
+        """Whether nothing of it is kept."""
+        return self.live is not None and self.live.ephemeral
+
+    @property
+    def materialised(self) -> bool:
+        """Whether it has a rollout."""
+        return self.live is None or self.live.row is not None
+
+    def view(self, home: Home, *, turns: Sequence[Turn] = ()) -> Thread:
+        """The thread as clients see it."""
+        if self.live is not None:
+            return live_view(home, self.live, turns=turns)
+        return stored_thread(home, self.row, turns=turns)
+
+
+class Lookup:
+    """Finds threads."""
+
+    def __init__(self, state: State, live: LiveThreads) -> None:
+        self._state = state
+        self._live = live
+
+    async def find(self, thread_id: ThreadId) -> Found | None:
+        """The thread, or None when there is none of that id.
+
+        Raises: DatabaseUnusable.
+        """
+        live = self._live.get(thread_id)
+        if live is not None:
+            return Found(thread_id=thread_id, row=live.draft, live=live)
+        async with self._state.database.reading() as read:
+            row = await self._state.threads.get(read, thread_id)
+        return None if row is None else Found(thread_id=thread_id, row=row, live=None)
+
+    async def turns(self, found: Found) -> Sequence[RecordedTurn]:
+        """Its turns in order, the running one as it stands.
+
+        Raises: RolloutMissing, RolloutUnreadable, OSError.
+        """
+        if found.live is not None:
+            return found.live.history()
+        path = self._state.home.root / found.row.rollout_path
+        return await asyncio.to_thread(_stored_turns, path, found.thread_id)
+
+
+def live_view(home: Home, live: LiveThread, *, turns: Sequence[Turn] = ()) -> Thread:
+    """A loaded thread as clients see it."""
+    return draft_thread(
+        home,
+        live.draft,
+        status=live.status,
+        settings=live.settings,
+        ephemeral=live.ephemeral,
+        turns=turns,
+    )
+
+
+def _stored_turns(path: Path, thread_id: ThreadId) -> Sequence[RecordedTurn]:
+    try:
+        return read_history(path).turns
+    except FileNotFoundError as error:
+        raise RolloutMissing(thread_id) from error

@@ -1,0 +1,100 @@
+"""Memory of threads: what one would be told, whether it is learned from, and emptying it all."""
+
+import asyncio
+import stat
+from pathlib import Path
+
+from memory_read.instructions import raw_summary
+from protocol.base import EmptyParams, EmptyResult
+from protocol.errors import out_of_range, refused
+from protocol.messages.memory import (
+    MemoryModeSetParams,
+    MemoryReadResult,
+    MemoryStatusParams,
+    MemoryStatusResult,
+)
+from protocol.messages.threads import ThreadIdParams
+from server.handlers.identities import thread_id_of
+from server.handlers.lookup import Lookup
+from server.handlers.services import Services
+from server.wire.dispatch import Call
+from state.errors import RolloutMissing
+from state.home import Home
+from state.workspace.layout import SUMMARY, SUMMARY_FIRST_LINE, SUMMARY_HEADINGS
+
+THREADS_MIN_DEFAULT = 20
+_THREADS_RANGE = range(1, 4097)
+_V2_SUMMARY_BYTES_MAX = 10_000
+
+
+class MemoryHandlers:
+    """Answers the memory methods of the original."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._lookup = Lookup(services.state, services.live)
+
+    async def read(self, call: Call, params: ThreadIdParams) -> MemoryReadResult:
+        """The summary file as it is now; null where the thread does not see memory."""
+        services = self._services
+        live = services.live.require(thread_id_of(params.thread_id))
+        if not (services.settings.memory.enabled and live.settings.use_memories):
+            return MemoryReadResult(summary=None)
+        summary = await asyncio.to_thread(
+            raw_summary, services.state.home, services.settings.memory.version
+        )
+        return MemoryReadResult(summary=summary)
+
+    async def set_mode(self, call: Call, params: MemoryModeSetParams) -> EmptyResult:
+        """Allow or forbid that a thread is learned from, whatever its mode was."""
+        state = self._services.state
+        thread_id = thread_id_of(params.thread_id)
+        found = await self._lookup.find(thread_id)
+        if found is None or found.row.archived:
+            raise RolloutMissing(thread_id)
+        if found.ephemeral:
+            raise refused(f"ephemeral thread does not support metadata updates: {thread_id}")
+        if found.live is not None:
+            await found.live.set_memory_mode(params.mode)
+        else:
+            async with state.database.writing() as tx:
+                await state.threads.set_memory_mode(tx, thread_id, params.mode)
+        return EmptyResult()
+
+    async def status(self, call: Call, params: MemoryStatusParams) -> MemoryStatusResult:
+        """Whether version 2 learned from enough threads and has a summary that can be used."""
+        wanted = params.min_consolidated_threads
+        wanted = THREADS_MIN_DEFAULT if wanted is None else wanted
+        if wanted not in _THREADS_RANGE:
+            raise out_of_range("minConsolidatedThreads must be between 1 and 4096")
+        state = self._services.state
+        async with state.database.reading() as read:
+            count = await state.outputs.max_consolidated(read, "v2")
+        ready = await asyncio.to_thread(_v2_ready, state.home, enough=count >= wanted)
+        return MemoryStatusResult(v2_consolidated_threads=count, v2_ready=ready)
+
+    async def reset(self, call: Call, params: EmptyParams) -> EmptyResult:
+        """Empty memory of every version; threads and their modes stay."""
+        await self._services.scheduler.reset()
+        return EmptyResult()
+
+
+def _v2_ready(home: Home, *, enough: bool) -> bool:
+    """Without a folder of version 1 there is nothing to wait for, as in the original."""
+    if not home.memories("v1").exists():
+        return True
+    return enough and _valid_v2_summary(home.memories("v2") / SUMMARY)
+
+
+def _valid_v2_summary(path: Path) -> bool:
+    try:
+        info = path.lstat()
+        if not stat.S_ISREG(info.st_mode) or info.st_size >= _V2_SUMMARY_BYTES_MAX:
+            return False
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return False
+    if not lines or lines[0].strip() != SUMMARY_FIRST_LINE:
+        return False
+    found = {line.strip() for line in lines}
+    return all(heading in found for heading in SUMMARY_HEADINGS)

@@ -1,0 +1,93 @@
+"""Learning that clients ordered: it goes on without them, and is waited for only so long."""
+
+import asyncio
+import logging
+
+from memory_write.scheduler import ConsolidateReport, Scheduler
+from protocol.messages.memory import ConsolidateResult, Phase1Counts, Phase2Outcome
+from state.clock import Clock
+from state.ids import ThreadId, uuid7
+
+WAIT_S = 900
+RUNNING_MAX = 16
+
+_LOG = logging.getLogger(__name__)
+
+
+class Orders:
+    """The ordered passes that are under way."""
+
+    def __init__(self, scheduler: Scheduler, clock: Clock) -> None:
+        self._scheduler = scheduler
+        self._clock = clock
+        self._running: dict[str, asyncio.Task[ConsolidateReport]] = {}
+
+    @property
+    def full(self) -> bool:
+        """Whether no further order is taken now."""
+        return len(self._running) >= RUNNING_MAX
+
+    async def consolidate(self, *, only: ThreadId | None, wait: bool) -> ConsolidateResult:
+        """Begin a pass; its result, or its id when it is not waited for or takes too long.
+
+        Raises: WorkCancelled, StateError.
+        """
+        job_id = uuid7(self._clock.now_ms())
+        task = asyncio.create_task(self._scheduler.consolidate(only=only), name=f"order {job_id}")
+        self._running[job_id] = task
+        task.add_done_callback(lambda done: self._ended(job_id, done))
+        if wait:
+            await asyncio.wait({task}, timeout=WAIT_S)
+        if not task.done():
+            return _running(job_id)
+        return _finished(job_id, task.result())
+
+    async def close(self) -> None:
+        """Stop what runs; the scheduler gives its jobs back."""
+        tasks = list(self._running.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _ended(self, job_id: str, task: asyncio.Task[ConsolidateReport]) -> None:
+        del self._running[job_id]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            # Whoever waits gets it as well; without anyone, the log is its only place.
+            _LOG.warning("ordered learning %s failed: %s", job_id, error)
+
+
+def _running(job_id: str) -> ConsolidateResult:
+    return ConsolidateResult(
+        status="running",
+        job_id=job_id,
+        extraction=None,
+        consolidation=None,
+        input_tokens=0,
+        output_tokens=0,
+    )
+
+
+def _finished(job_id: str, report: ConsolidateReport) -> ConsolidateResult:
+    phase1, phase2 = report.phase1, report.phase2
+    use = phase1.use if phase2 is None else phase1.use + phase2.use
+    outcome = Phase2Outcome(status="skipped", reason=report.reason, edition_id=None)
+    if phase2 is not None:
+        outcome = Phase2Outcome(
+            status=phase2.status, reason=phase2.reason, edition_id=phase2.edition_id
+        )
+    return ConsolidateResult(
+        status="finished",
+        job_id=job_id,
+        extraction=Phase1Counts(
+            claimed=phase1.claimed,
+            succeeded=phase1.succeeded,
+            empty=phase1.empty,
+            failed=dict(phase1.failed),
+            skipped=dict(phase1.skipped),
+            stopped_by=phase1.stopped_by,
+        ),
+        consolidation=outcome,
+        input_tokens=use.input_tokens,
+        output_tokens=use.output_tokens,
+    )

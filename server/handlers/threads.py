@@ -1,0 +1,175 @@
+"""Threads: begin, resume, rename, delete, and who listens to them."""
+
+import asyncio
+import os
+from pathlib import Path
+
+from protocol import methods
+from protocol.base import EmptyResult
+from protocol.errors import draining, refused
+from protocol.messages.threads import (
+    LoadedListParams,
+    LoadedListResult,
+    NameSetParams,
+    ThreadIdNotice,
+    ThreadIdParams,
+    ThreadNameUpdated,
+    ThreadStarted,
+    ThreadStartParams,
+    ThreadStartResult,
+    UnsubscribeResult,
+)
+from server.agent.inputs import StartOptions
+from server.handlers.identities import thread_id_of
+from server.handlers.lookup import Found, Lookup, live_view
+from server.handlers.services import Services
+from server.handlers.settings_views import (
+    approval_view,
+    change_of_thread,
+    memory_overrides,
+    sandbox_view,
+)
+from server.wire.dispatch import Call
+from state.errors import RolloutMissing
+from state.ids import ThreadId
+from state.stores.withdrawal import delete_thread_memory
+
+NAME_CHARACTERS_MAX = 1_000
+
+
+class ThreadHandlers:
+    """Answers what changes threads."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._lookup = Lookup(services.state, services.live)
+
+    async def start(self, call: Call, params: ThreadStartParams) -> ThreadStartResult:
+        """Begin a thread; nothing of it is stored before its first turn."""
+        services = self._services
+        if services.draining():
+            raise draining()
+        cwd = absolute(params.cwd, services.default_cwd)
+        generates = memory_overrides(params.config).get(
+            "generate_memories", services.settings.memory.generate
+        )
+        live = await services.live.start(
+            StartOptions(
+                cwd=cwd,
+                change=change_of_thread(params, cwd=None),
+                ephemeral=bool(params.ephemeral),
+                thread_source=params.thread_source,
+                originator=services.identity.originator,
+                memory_mode="enabled" if generates else "disabled",
+            )
+        )
+        services.hub.subscribe(call.peer, live.id)
+        thread = live_view(services.state.home, live)
+        started = ThreadStarted(thread=thread)
+        call.after_reply(
+            lambda: services.hub.publish(methods.THREAD_STARTED, started, thread_id=live.id)
+        )
+        settings = live.settings
+        return ThreadStartResult(
+            thread=thread,
+            model=settings.model,
+            model_provider=settings.provider,
+            cwd=settings.cwd,
+            runtime_workspace_roots=[settings.cwd],
+            approval_policy=approval_view(settings.approval_policy),
+            approvals_reviewer="user",
+            sandbox=sandbox_view(settings.sandbox_policy),
+            reasoning_effort=settings.effort,
+        )
+
+    async def loaded_list(self, call: Call, params: LoadedListParams) -> LoadedListResult:
+        """Ids of the loaded threads, in their order."""
+        ids = sorted(live.id for live in self._services.live.loaded())
+        after = params.cursor or ""
+        waiting = [thread_id for thread_id in ids if thread_id > after]
+        page: list[str] = list(waiting[: max(1, params.limit)] if params.limit else waiting)
+        more = len(page) < len(waiting)
+        return LoadedListResult(data=page, next_cursor=page[-1] if more else None)
+
+    async def set_name(self, call: Call, params: NameSetParams) -> EmptyResult:
+        """Name a thread and tell everyone."""
+        services = self._services
+        thread_id = thread_id_of(params.thread_id)
+        name = params.name.strip()[:NAME_CHARACTERS_MAX]
+        if not name:
+            raise refused("thread name must not be empty")
+        found = await self._stored(thread_id)
+        if found.live is not None:
+            await found.live.rename(name)
+        else:
+            async with services.state.database.writing() as tx:
+                await services.state.threads.set_name(tx, thread_id, name)
+        updated = ThreadNameUpdated(thread_id=thread_id, thread_name=name)
+        call.after_reply(
+            lambda: services.hub.publish(methods.THREAD_NAME_UPDATED, updated, thread_id=thread_id)
+        )
+        return EmptyResult()
+
+    async def delete(self, call: Call, params: ThreadIdParams) -> EmptyResult:
+        """Delete a thread, its file and what was learned from it."""
+        services = self._services
+        thread_id = thread_id_of(params.thread_id)
+        found = await self._lookup.find(thread_id)
+        if found is None:
+            raise RolloutMissing(thread_id)
+        if found.ephemeral:
+            raise refused(f"thread is not persisted and cannot be deleted: {thread_id}")
+        if found.live is not None:
+            # What is said to the thread's listeners from here on is that it is deleted.
+            services.hub.release(thread_id)
+            await services.live.unload(thread_id)
+        await self._erase(found)
+        deleted = ThreadIdNotice(thread_id=thread_id)
+        call.after_reply(
+            lambda: services.hub.publish(methods.THREAD_DELETED, deleted, thread_id=thread_id)
+        )
+        return EmptyResult()
+
+    async def unsubscribe(self, call: Call, params: ThreadIdParams) -> UnsubscribeResult:
+        """Stop listening; the thread and its turn go on."""
+        thread_id = thread_id_of(params.thread_id)
+        listened = self._services.hub.unsubscribe(call.peer, thread_id)
+        if self._services.live.get(thread_id) is None:
+            return UnsubscribeResult(status="notLoaded")
+        return UnsubscribeResult(status="unsubscribed" if listened else "notSubscribed")
+
+    async def _stored(self, thread_id: ThreadId) -> Found:
+        """A thread whose metadata can be changed.
+
+        Raises: WireError, RolloutMissing.
+        """
+        found = await self._lookup.find(thread_id)
+        if found is None:
+            raise RolloutMissing(thread_id)
+        if found.ephemeral:
+            raise refused(f"ephemeral thread does not support metadata updates: {thread_id}")
+        return found
+
+    async def _erase(self, found: Found) -> None:
+        """The file first: a crash in between leaves a row that can be deleted again."""
+        state = self._services.state
+        await asyncio.to_thread(_remove, state.home.root / found.row.rollout_path)
+        async with state.database.writing() as tx:
+            await delete_thread_memory(
+                tx,
+                jobs=state.jobs,
+                outputs=state.outputs,
+                thread_id=found.thread_id,
+                now_ms=self._services.clock.now_ms(),
+            )
+            await state.threads.delete(tx, found.thread_id)
+
+
+def absolute(folder: str | None, default: str) -> str:
+    """The folder a thread works in, as an absolute path; it need not exist."""
+    return os.path.normpath(os.path.join(default, folder)) if folder else default
+
+
+def _remove(path: Path) -> None:
+    for file in (path, path.with_name(f"{path.name}.zst")):
+        file.unlink(missing_ok=True)

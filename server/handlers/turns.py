@@ -1,0 +1,121 @@
+"""Turns: input goes in at once or joins what runs; a running turn can be stopped."""
+
+from typing import assert_never
+
+from protocol.base import EmptyResult
+from protocol.errors import WireError, draining, out_of_range, refused
+from protocol.messages.items import TextInput
+from protocol.messages.turns import (
+    TurnInterruptParams,
+    TurnStartParams,
+    TurnStartResult,
+)
+from server.agent import inputs
+from server.agent.inputs import Admitted, InterruptOutcome, TurnInput
+from server.handlers.identities import thread_id_of
+from server.handlers.services import Services
+from server.handlers.settings_views import change_of_turn
+from server.handlers.threads import absolute
+from server.handlers.views import running_turn
+from server.wire.dispatch import Call
+
+INPUT_CHARACTERS_MAX = 1_048_576
+
+
+class TurnHandlers:
+    """Answers what makes loaded threads work."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def start(self, call: Call, params: TurnStartParams) -> TurnStartResult:
+        """Admit the input; what happens in the turn is told after this reply."""
+        services = self._services
+        if services.draining():
+            raise draining()
+        live = services.live.require(thread_id_of(params.thread_id))
+        _check_size(params)
+        cwd = absolute(params.cwd, live.settings.cwd) if params.cwd else None
+        admitted = await live.admit(
+            TurnInput(
+                content=tuple(one.to_wire() for one in params.input),
+                client_id=params.client_user_message_id,
+                output_schema=_schema(params.output_schema),
+                change=change_of_turn(params, cwd=cwd),
+            ),
+            require_idle=bool(params.require_idle),
+        )
+        match admitted:
+            case Admitted():
+                call.after_reply(admitted.begin)
+                return TurnStartResult(turn=running_turn(admitted.turn_id))
+            case inputs.Refused():
+                raise _refusal(live.id, admitted)
+            case _:
+                assert_never(admitted)
+
+    async def interrupt(self, call: Call, params: TurnInterruptParams) -> EmptyResult:
+        """Stop a turn; its end is told after this reply."""
+        live = self._services.live.require(thread_id_of(params.thread_id))
+        outcome = live.interruptible(params.turn_id)
+        if not outcome.accepted:
+            raise _not_interruptible(outcome, params.turn_id)
+
+        def stop() -> None:
+            # Between this check and the reply the turn may have ended by itself; that is fine.
+            live.interrupt(params.turn_id)
+
+        call.after_reply(stop)
+        return EmptyResult()
+
+
+def _check_size(params: TurnStartParams) -> None:
+    characters = sum(len(one.text) for one in params.input if isinstance(one, TextInput))
+    if characters > INPUT_CHARACTERS_MAX:
+        raise out_of_range(
+            f"Input exceeds the maximum length of {INPUT_CHARACTERS_MAX} characters.",
+            {
+                "input_error_code": "input_too_large",
+                "max_chars": INPUT_CHARACTERS_MAX,
+                "actual_chars": characters,
+            },
+        )
+
+
+def _schema(schema: object) -> dict[str, object] | None:
+    if schema is None:
+        return None
+    if not isinstance(schema, dict):
+        raise refused("outputSchema must be a JSON Schema object")
+    return schema
+
+
+def _refusal(thread_id: str, refusal: inputs.Refused) -> WireError:
+    """Why the input was not taken; nothing of it was kept."""
+    match refusal.reason:
+        case "busy":
+            sentence = f"thread {thread_id} is busy with turn {refusal.active_turn_id}"
+        case "full":
+            sentence = f"thread {thread_id} has too much input waiting; retry later"
+        case "closing":
+            sentence = f"thread {thread_id} is closing; retry after the thread is closed"
+        case "no active turn" | "other turn":
+            sentence = f"thread {thread_id} did not take the input: {refusal.reason}"
+        case _:
+            assert_never(refusal.reason)
+    return refused(
+        sentence,
+        {
+            "kind": refusal.reason.replace(" ", "_"),
+            "retryable": refusal.reason in ("busy", "full"),
+            "activeTurnId": refusal.active_turn_id,
+        },
+    )
+
+
+def _not_interruptible(outcome: InterruptOutcome, turn_id: str) -> WireError:
+    if outcome.reason == "other turn":
+        return refused(
+            f"expected active turn id {turn_id[:200]} but found {outcome.active_turn_id}"
+        )
+    return refused("no active turn to interrupt")

@@ -1,0 +1,219 @@
+"""From a request to its one reply.
+
+The order of checks is fixed: decode, initialised, experimental, handler. Whatever a handler raises
+ends here: an error with a place in the table of failures becomes that wire error, any other one an
+incident number, and its text stays in the log. The library that dispatches would send it, so it
+never sees an exception of ours.
+"""
+
+import logging
+import secrets
+import traceback
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from protocol import errors
+from protocol.base import RequestParams, StrictParams, WireModel
+from protocol.errors import WireError
+from protocol.jsonrpc import Request, error_reply
+from protocol.methods import (
+    CLIENT_METHODS,
+    INITIALIZE,
+    Method,
+    decode_params,
+    experimental_refusal,
+    find_method,
+)
+from server.wire.encoding import reply_frame
+from server.wire.limits import WireLimits
+from server.wire.peer import Peer
+
+P = TypeVar("P", bound=RequestParams | StrictParams)
+R = TypeVar("R", bound=WireModel)
+
+Failures = Callable[[Exception], WireError | None]
+"""The wire error of a known exception; None for one that nobody expected."""
+
+
+class Call:
+    """One request under way, as its handler sees it."""
+
+    def __init__(self, peer: Peer) -> None:
+        self.peer = peer
+        self._afterwards: list[Callable[[], None]] = []
+
+    def after_reply(self, action: Callable[[], None]) -> None:
+        """Do this as soon as the reply is in the outbox, also when the peer has left."""
+        self._afterwards.append(action)
+
+    def replied(self) -> None:
+        """Do what was to be done after the reply; each action once, one's error stops no other."""
+        actions, self._afterwards = self._afterwards, []
+        for action in actions:
+            try:
+                action()
+            except Exception as error:  # part of the request's net, like its handler
+                _log_incident("after the reply", error)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound(Generic[P, R]):
+    """A method and the function that answers it."""
+
+    method: Method
+    call: Callable[[Call, P], Awaitable[R]]
+
+
+_Handler = Callable[[Call, Any], Awaitable[WireModel]]
+"""A bound function; that its parameters fit was checked by decoding, and by its `Bound`."""
+
+Bindings = Mapping[str, _Handler]
+
+
+def table(*bounds: Bound[Any, Any]) -> Bindings:
+    """Every method with its handler.
+
+    Raises: ValueError if a method has none, or two, or is not in the list.
+    """
+    handlers: dict[str, _Handler] = {}
+    for bound in bounds:
+        if bound.method.name in handlers:
+            raise ValueError(f"method {bound.method.name} is bound twice")
+        handlers[bound.method.name] = bound.call
+    listed = {method.name for method in CLIENT_METHODS}
+    if unbound := sorted(listed - handlers.keys()):
+        raise ValueError(f"methods without a handler: {', '.join(unbound)}")
+    if unlisted := sorted(handlers.keys() - listed):
+        raise ValueError(f"handlers of no listed method: {', '.join(unlisted)}")
+    return handlers
+
+
+class Dispatcher:
+    """Answers requests; holds nothing but its table."""
+
+    def __init__(self, bindings: Bindings, *, failures: Failures, limits: WireLimits) -> None:
+        self._failures = failures
+        self._limits = limits
+        self._dispatch = _library_dispatch(bindings)
+
+    async def answer(self, peer: Peer, request: Request) -> None:
+        """Put exactly one reply into the peer's outbox, then do what follows it."""
+        call = Call(peer)
+        try:
+            reply = await self._reply(call, request)
+            peer.send(reply, lossless=True)
+            if request.method == INITIALIZE.name and peer.introduction is not None:
+                peer.initialized = True
+        finally:
+            call.replied()
+
+    async def _reply(self, call: Call, request: Request) -> bytes:
+        """The reply to a request, of success or failure."""
+        try:
+            method = find_method(request.method)
+            params = decode_params(method, request.params)
+            _check_initialized(call.peer, method)
+            if not call.peer.experimental and method is not INITIALIZE:
+                if refusal := experimental_refusal(method, request.params):
+                    raise refusal
+            result = await self._dispatch(method.name, call, params)
+            reply = reply_frame(request.id, result)
+        except WireError as error:
+            return error_reply(request.id, error)
+        except Exception as error:  # the net of the request
+            known = self._failures(error)
+            return error_reply(request.id, known or _log_incident(request.method, error))
+        if len(reply) > self._limits.outbox_bytes_max:
+            size = self._limits.outbox_bytes_max
+            return error_reply(
+                request.id,
+                errors.failed(f"the reply is longer than {size} bytes; ask for less at a time"),
+            )
+        return reply
+
+
+def _check_initialized(peer: Peer, method: Method) -> None:
+    """`initialize` comes first and once.
+
+    Raises: WireError.
+    """
+    if method is INITIALIZE:
+        if peer.introduction is not None:
+            raise errors.already_initialized()
+    elif peer.introduction is None:
+        raise errors.not_initialized()
+
+
+def _log_incident(what: str, error: Exception) -> WireError:
+    """Log an unexpected error by its type and place and give its number to the client."""
+    number = secrets.token_hex(4)
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "unknown place"
+    # The text of an unknown error may hold anything, so it is told to the debug log only.
+    log = logging.getLogger(__name__)
+    log.error("incident %s in %s: %s at %s", number, what[:200], type(error).__name__, place)
+    log.debug("incident %s", number, exc_info=error)
+    return errors.incident(number)
+
+
+_Dispatch = Callable[[str, Call, RequestParams | StrictParams], Awaitable[WireModel]]
+
+
+def _library_dispatch(bindings: Bindings) -> _Dispatch:
+    """The handlers behind jsonrpcserver, which is imported here since it takes its time.
+
+    Its methods get one invocation as context and no parameters, so that no key a client sends can
+    meet an argument's name; errors pass it by value.
+    """
+    from jsonrpcserver import Success, async_dispatch_to_response
+    from jsonrpcserver.result import Result
+
+    def bind(handler: _Handler) -> Callable[["_Invocation"], Awaitable[Result]]:
+        async def method(invocation: "_Invocation", /) -> Result:
+            try:
+                invocation.result = await handler(invocation.call, invocation.params)
+            except Exception as error:  # carried past the library to the net of the request
+                invocation.error = error
+            return Success()
+
+        return method
+
+    methods: dict[str, Callable[..., Any]] = {
+        name: bind(handler) for name, handler in bindings.items()
+    }
+
+    async def dispatch(name: str, call: Call, params: RequestParams | StrictParams) -> WireModel:
+        invocation = _Invocation(call, params)
+        message: Any = {"jsonrpc": "2.0", "method": name, "id": 0}
+        await async_dispatch_to_response(
+            message,
+            methods,
+            context=invocation,
+            deserializer=_as_it_is,
+            validator=_as_it_is,
+        )
+        if invocation.error is not None:
+            raise invocation.error
+        if invocation.result is None:
+            raise TypeError(f"the handler of {name} gave no result")
+        return invocation.result
+
+    return dispatch
+
+
+class _Invocation:
+    """What passes through the library: the call in, the result or error out."""
+
+    __slots__ = ("call", "error", "params", "result")
+
+    def __init__(self, call: Call, params: RequestParams | StrictParams) -> None:
+        self.call = call
+        self.params = params
+        self.result: WireModel | None = None
+        self.error: Exception | None = None
+
+
+def _as_it_is(message: Any) -> Any:
+    """The envelope was read and checked before; the library gets it ready made."""
+    return message

@@ -1,0 +1,183 @@
+"""What a rollout holds, as values: its lines, its identity, its turns and items, its transcript.
+
+Lines come from many releases of several programs, so reading is tolerant: an optional field of
+the wrong shape counts as absent, and fields we do not know are kept.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
+
+from state.ids import ThreadId
+
+LINE_TYPES = frozenset(
+    {
+        "session_meta",
+        "response_item",
+        "event_msg",
+        "turn_context",
+        "compacted",
+        "world_state",
+        "token_usage_record",
+        "inter_agent_communication",
+        "inter_agent_communication_metadata",
+    }
+)
+
+TurnStatus = Literal["inProgress", "completed", "interrupted", "failed"]
+TranscriptKind = Literal[
+    "user",
+    "assistant",
+    "commentary",
+    "tool_call",
+    "tool_output",
+    "web_search",
+    "agent",
+    "context",
+]
+
+
+class RolloutLine(BaseModel):
+    """One good line of a rollout."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    timestamp: str = ""
+    ordinal: int | None = None
+    type: str
+    payload: dict[str, Any]
+    metadata: dict[str, Any] | None = None
+    line_number: int = Field(default=0, exclude=True)
+    """Counted from 1; blank and bad lines count too."""
+    size: int = Field(default=0, exclude=True)
+    """Bytes of the line as it was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedLine:
+    """A line that could not be used; the rest of the file was."""
+
+    line_number: int
+    reason: str
+
+
+class GitState(BaseModel):
+    """The repository a thread started in."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    commit_hash: str | None = None
+    branch: str | None = None
+    repository_url: str | None = None
+
+
+class HistoryBase(BaseModel):
+    """Where a forked history begins: a prefix of another thread's file."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    thread_id: str
+    end_ordinal_exclusive: int
+
+
+class SessionMeta(BaseModel):
+    """The identity of a thread, from the first `session_meta` line of its file."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    id: ThreadId
+    session_id: str | None = None
+    timestamp: str = ""
+    cwd: str = ""
+    originator: str | None = None
+    cli_version: str = ""
+    source: str | dict[str, Any] = "vscode"
+    thread_source: str | None = None
+    model_provider: str | None = None
+    base_instructions: dict[str, Any] | None = None
+    forked_from_id: str | None = None
+    parent_thread_id: str | None = None
+    memory_mode: str | None = None
+    history_mode: Literal["legacy", "paginated"] = "legacy"
+    history_base: HistoryBase | None = None
+    git: GitState | None = None
+
+    @field_validator("id")
+    @classmethod
+    def _is_a_uuid(cls, value: str) -> ThreadId:
+        return ThreadId(str(UUID(value)))
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _absent_when_odd(
+        cls, value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo
+    ) -> Any:
+        if info.field_name == "id":
+            return handler(value)
+        try:
+            return handler(value)
+        except ValidationError:
+            return cls.model_fields[str(info.field_name)].get_default()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedItem:
+    """One thing that happened in a turn, its body in the shape that clients get."""
+
+    item_id: str
+    turn_id: str
+    type: str
+    """`userMessage`, `agentMessage`, `reasoning`, `commandExecution`, …"""
+    body: Mapping[str, Any]
+    """Everything but `id` and `type`."""
+    started_at_ms: int | None = None
+    completed_at_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedTurn:
+    """One exchange as it was recorded."""
+
+    turn_id: str
+    status: TurnStatus
+    items: tuple[RecordedItem, ...] = ()
+    error: Mapping[str, Any] | None = None
+    started_at_s: int | None = None
+    completed_at_s: int | None = None
+    duration_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptItem:
+    """One piece of evidence; its text and its raw form are redacted."""
+
+    kind: TranscriptKind
+    """`user` means typed by the user, and nothing else."""
+    text: str
+    line: int
+    turn_id: str | None = None
+    at_ms: int | None = None
+    raw: Mapping[str, Any]
+    """The response item, as far as it was kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """What may be learned from a thread."""
+
+    thread_id: ThreadId
+    cwd: str
+    git_branch: str | None
+    items: tuple[TranscriptItem, ...]
+    skipped_lines: tuple[int, ...] = ()

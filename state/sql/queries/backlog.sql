@@ -1,0 +1,63 @@
+-- name: ask
+-- A person wants this thread heard now: what was tried before starts anew. What runs goes on, and
+-- what was heard up to this state of the thread stays as it is.
+insert into jobs (version, kind, key, status, attempts_left)
+select :version, 'extraction', :key, 'pending', :attempts_max
+where not exists (
+    select 1 from outputs
+    where version = :version and thread_id = :key and source_updated_at_ms >= :watermark_ms
+)
+on conflict (version, kind, key) do update set
+    status = 'pending',
+    retry_at_ms = null,
+    attempts_left = max(attempts_left, :attempts_max)
+where status <> 'running' and coalesce(success_watermark_ms, -1) < :watermark_ms;
+
+-- name: due
+-- Threads whose extraction was asked for, given back, left by a dead owner, or may be tried again:
+-- work once begun ends, however old its thread is by now.
+select t.* from jobs j
+join threads t on t.thread_id = j.key
+where j.version = :version and j.kind = 'extraction'
+    and (
+        j.status = 'pending'
+        or (j.status = 'failed' and j.attempts_left > 0 and j.retry_at_ms <= :now_ms)
+        or (j.status = 'running' and j.lease_until_ms <= :now_ms)
+    )
+    and t.memory_mode = 'enabled' and t.archived = 0 and t.root = 1 and t.preview <> ''
+    and t.thread_id not in (select value from json_each(:exclude))
+order by coalesce(j.started_at_ms, 0), j.key
+limit :limit;
+
+-- name: consolidation_due
+-- Whether something was handed on that no cooldown or delay holds back.
+select 1 from jobs
+where version = :version and kind = 'consolidation'
+    and (
+        (
+            status = 'pending'
+            and (
+                cooldown_from_ms is null
+                or cooldown_from_ms > :now_ms
+                or cooldown_from_ms + :cooldown_ms <= :now_ms
+            )
+        )
+        or (status = 'failed' and retry_at_ms <= :now_ms)
+        or (status = 'running' and lease_until_ms <= :now_ms)
+    );
+
+-- name: next_at
+-- The next time at which there may be work that is not there now.
+select min(at_ms) as at_ms from (
+    select min(retry_at_ms) as at_ms from jobs
+    where version = :version and status = 'failed' and retry_at_ms > :now_ms
+        and (attempts_left > 0 or kind = 'consolidation')
+    union all
+    select min(updated_at_ms) + :idle_ms from threads
+    where memory_mode = 'enabled' and archived = 0 and root = 1 and preview <> ''
+        and updated_at_ms > :now_ms - :idle_ms
+    union all
+    select cooldown_from_ms + :cooldown_ms from jobs
+    where version = :version and kind = 'consolidation' and status = 'pending'
+        and cooldown_from_ms <= :now_ms and cooldown_from_ms + :cooldown_ms > :now_ms
+);

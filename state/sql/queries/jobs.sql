@@ -1,0 +1,118 @@
+-- name: release_dead
+-- Jobs that run for another owner run for nobody: there is one owner a home, and it is us.
+update jobs set status = 'pending', lease_until_ms = null, worker = null
+where status = 'running' and worker is not :owner;
+
+-- name: look
+-- All that a claim decides by, in one row; the job's own columns are null when there is no job.
+select
+    j.status, j.lease_until_ms, j.retry_at_ms, j.attempts_left, j.watermark_ms,
+    j.success_watermark_ms, j.cooldown_from_ms,
+    (
+        select source_updated_at_ms from outputs
+        where version = :version and thread_id = :key and :kind = 'extraction'
+    ) as output_ms,
+    (
+        select count(*) from jobs
+        where version = :version and kind = :kind and status = 'running'
+            and lease_until_ms > :now_ms and key <> :key
+    ) as others_running
+from (select 1) left join jobs j on j.version = :version and j.kind = :kind and j.key = :key;
+
+-- name: next_fence
+update meta set value = value + 1 where key = 'fence' returning value;
+
+-- name: take
+insert into jobs (
+    version, kind, key, status, worker, fence, started_at_ms, lease_until_ms, attempts_left,
+    watermark_ms
+) values (
+    :version, :kind, :key, 'running', :worker, :fence, :now_ms, :lease_until_ms, :attempts_left,
+    :watermark_ms
+)
+on conflict (version, kind, key) do update set
+    status = 'running',
+    worker = excluded.worker,
+    fence = excluded.fence,
+    started_at_ms = excluded.started_at_ms,
+    finished_at_ms = null,
+    lease_until_ms = excluded.lease_until_ms,
+    retry_at_ms = null,
+    reason = null,
+    attempts_left = excluded.attempts_left,
+    watermark_ms = excluded.watermark_ms;
+
+-- name: holds
+select 1 from jobs
+where version = :version and kind = :kind and key = :key
+    and status = 'running' and fence = :fence;
+
+-- name: heartbeat
+update jobs set lease_until_ms = :lease_until_ms
+where version = :version and kind = :kind and key = :key
+    and status = 'running' and fence = :fence;
+
+-- name: succeed
+update jobs set
+    status = 'done',
+    finished_at_ms = :now_ms,
+    lease_until_ms = null,
+    retry_at_ms = null,
+    reason = null,
+    outcome = :outcome,
+    success_watermark_ms = max(coalesce(success_watermark_ms, 0), :watermark_ms),
+    cooldown_from_ms = case when :starts_cooldown then :now_ms else cooldown_from_ms end
+where version = :version and kind = :kind and key = :key
+    and status = 'running' and fence = :fence;
+
+-- name: fail
+update jobs set
+    status = 'failed',
+    finished_at_ms = :now_ms,
+    lease_until_ms = null,
+    retry_at_ms = :retry_at_ms,
+    attempts_left = max(attempts_left - :uses, 0),
+    reason = :reason,
+    outcome = null,
+    cooldown_from_ms = null
+where version = :version and kind = :kind and key = :key
+    and status = 'running' and fence = :fence;
+
+-- name: enqueue
+-- A running job goes on and keeps its time of retry; the watermark only grows. What is urgent
+-- (a deletion, a correction, a note) lifts the rest after a success.
+insert into jobs (
+    version, kind, key, status, attempts_left, watermark_ms, success_watermark_ms
+) values (:version, :kind, :key, 'pending', :attempts_max, :watermark_ms, 0)
+on conflict (version, kind, key) do update set
+    status = case when status = 'running' then status else 'pending' end,
+    retry_at_ms = case when status = 'running' then retry_at_ms else null end,
+    attempts_left = max(attempts_left, :attempts_max),
+    watermark_ms = max(coalesce(watermark_ms, 0) + 1, :watermark_ms),
+    cooldown_from_ms = case when :urgent then null else cooldown_from_ms end;
+
+-- name: counts
+select
+    coalesce(sum(status = 'pending'), 0) as pending,
+    coalesce(sum(status = 'running'), 0) as running,
+    coalesce(sum(status = 'done'), 0) as done,
+    coalesce(sum(status = 'failed' and not (kind = 'extraction' and attempts_left = 0)), 0)
+        as failed,
+    coalesce(sum(status = 'failed' and kind = 'extraction' and attempts_left = 0), 0) as exhausted
+from jobs
+where version = :version and (:kind is null or kind = :kind);
+
+-- name: list
+select * from jobs
+where version = :version
+order by coalesce(finished_at_ms, started_at_ms, 0) desc, key desc
+limit :limit;
+
+-- name: get
+select * from jobs where version = :version and kind = :kind and key = :key;
+
+-- name: delete_for_thread
+delete from jobs where kind = 'extraction' and key = :key;
+
+-- name: clear
+delete from jobs where version = :version;

@@ -1,0 +1,253 @@
+"""The private git baseline of a memory folder; the only owner of dulwich.
+
+Invariant: the baseline is one commit without parents in a repository that we wrote ourselves. No
+configuration, hook, filter or ignore rule of the user or the system takes part, since only the
+object store is opened and never a repository. All methods block; call them in a thread.
+"""
+
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from state.errors import WorkspaceUnsafe
+from state.home import FILE_MODE, FOLDER_MODE
+from state.workspace.diff import Change, FileVersion, WorkspaceDiff, compare
+from state.workspace.layout import GIT
+from state.workspace.snapshot import FileContent, Snapshot
+from state.workspace.trees import remove_tree
+
+if TYPE_CHECKING:
+    from dulwich.object_store import DiskObjectStore
+    from dulwich.objects import ObjectID
+
+BRANCH = b"refs/heads/main"
+AUTHOR = b"memoryd <memoryd@localhost>"
+# Local settings stand above those of the user, so that a person's own `git status` here is true.
+_CONFIG = b"""[core]
+\trepositoryformatversion = 0
+\tfilemode = true
+\tbare = false
+\tautocrlf = false
+\tsafecrlf = false
+\teol = lf
+\tfsmonitor = false
+\tuntrackedCache = false
+"""
+_FILE = 0o100644
+_EXECUTABLE = 0o100755
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    mode: int
+    blob_id: bytes
+
+
+def _object_id(hex_id: bytes) -> "ObjectID":
+    from dulwich.objects import ObjectID
+
+    return ObjectID(hex_id)
+
+
+class Baseline:
+    """What a folder held when it was last published."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def usable(self) -> bool:
+        """Whether there is a commit whose tree can be read."""
+        return self._tree_or_none() is not None
+
+    def ensure(self, at_s: int) -> bool:
+        """Make an empty baseline where there is no usable one; true if it was made.
+
+        Everything in the folder then counts as new, so nothing that was written there is missed.
+
+        Raises: OSError.
+        """
+        self._remove_scraps()
+        if self.usable():
+            return False
+        self.fresh_commit(Snapshot(files={}), "No memory yet", at_s)
+        return True
+
+    def head_commit(self) -> str | None:
+        """The id of the published commit, None when there is no readable one."""
+        if self._tree_or_none() is None:
+            return None
+        head = self._head()
+        return None if head is None else head.decode()
+
+    def blob_ids(self, folder: str) -> Mapping[str, str]:
+        """The published files in a folder, each with git's id of its bytes; none is no error."""
+        entries = self._tree_or_none() or {}
+        return {
+            path: entry.blob_id.decode()
+            for path, entry in entries.items()
+            if path.startswith(f"{folder}/")
+        }
+
+    def diff(self, snapshot: Snapshot, *, bytes_max: int) -> WorkspaceDiff:
+        """What differs between the baseline and these files, as labels and as text.
+
+        Raises: WorkspaceUnsafe when there is no usable baseline.
+        """
+        entries = self._tree_or_none()
+        if entries is None:
+            raise WorkspaceUnsafe(self.root, "it has no readable baseline")
+        with self._store() as store:
+            before: dict[str, FileVersion] = {}
+            for path, entry in entries.items():
+                file = snapshot.files.get(path)
+                if file is None or not _same(file, entry):
+                    data = store[_object_id(entry.blob_id)].as_raw_string()
+                    before[path] = FileVersion(data=data, executable=entry.mode == _EXECUTABLE)
+        after = {
+            path: FileVersion(data=file.data, executable=file.executable)
+            for path, file in snapshot.files.items()
+            if path in before or path not in entries
+        }
+        return compare(before, after, bytes_max=bytes_max)
+
+    def changes(self, snapshot: Snapshot) -> tuple[Change, ...]:
+        """The labels alone.
+
+        Raises: WorkspaceUnsafe when there is no usable baseline.
+        """
+        return self.diff(snapshot, bytes_max=0).changes
+
+    def fresh_commit(self, snapshot: Snapshot, message: str, at_s: int) -> str:
+        """Replace the repository by one that has this single commit and no other object.
+
+        The new one is built beside the old one and renamed over it. Returns the commit's id.
+
+        Raises: OSError.
+        """
+        scrap = self.root / f"{GIT}.new-{secrets.token_hex(4)}"
+        try:
+            commit_id = _build(scrap, self.root, snapshot, message, at_s)
+            _narrow(scrap)
+            self._put_in_place(scrap)
+        finally:
+            self._remove_scraps()
+        return commit_id
+
+    def _put_in_place(self, scrap: Path) -> None:
+        git = self.root / GIT
+        if os.path.lexists(git):
+            git.rename(self.root / f"{GIT}.old-{secrets.token_hex(4)}")
+        scrap.rename(git)
+
+    def _remove_scraps(self) -> None:
+        for leftover in self.root.glob(f"{GIT}.*-*"):
+            remove_tree(leftover)
+
+    def _head(self) -> bytes | None:
+        from dulwich.refs import DiskRefsContainer
+
+        git = self.root / GIT
+        if git.is_symlink() or not git.is_dir():
+            return None
+        try:
+            found = DiskRefsContainer(git).follow(b"HEAD")[1]  # type: ignore[arg-type]
+        except (OSError, ValueError, KeyError):
+            return None
+        return found
+
+    @contextmanager
+    def _store(self) -> "Iterator[DiskObjectStore]":
+        from dulwich.object_store import DiskObjectStore
+
+        store = DiskObjectStore(self.root / GIT / "objects")
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def _tree_or_none(self) -> Mapping[str, _Entry] | None:
+        from dulwich.errors import FileFormatException, NotCommitError, NotTreeError
+        from dulwich.object_store import iter_tree_contents
+        from dulwich.objects import Commit
+
+        head = self._head()
+        if head is None:
+            return None
+        try:
+            with self._store() as store:
+                commit = store[_object_id(head)]
+                if not isinstance(commit, Commit):
+                    return None
+                entries: dict[str, _Entry] = {}
+                for found in iter_tree_contents(store, commit.tree):
+                    if found.path is None or found.mode is None or found.sha is None:
+                        return None
+                    entries[os.fsdecode(found.path)] = _Entry(found.mode, found.sha)
+                    if _object_id(found.sha) not in store:
+                        return None
+        except (
+            OSError,
+            KeyError,
+            ValueError,
+            AssertionError,
+            FileFormatException,
+            NotCommitError,
+            NotTreeError,
+        ):
+            return None
+        return entries
+
+
+def _build(git: Path, root: Path, snapshot: Snapshot, message: str, at_s: int) -> str:
+    """Write a whole repository into a new folder; the files must stand in `root` for the index."""
+    from dulwich.index import Index, commit_tree, index_entry_from_stat
+    from dulwich.object_store import DiskObjectStore
+    from dulwich.objects import Blob, Commit
+
+    for folder in (git, git / "refs", git / "refs" / "heads", git / "objects"):
+        folder.mkdir(mode=FOLDER_MODE)
+    (git / "HEAD").write_bytes(b"ref: " + BRANCH + b"\n")
+    (git / "config").write_bytes(_CONFIG)
+    store = DiskObjectStore.init(git / "objects")
+    try:
+        index = Index(git / "index", read=False, version=2)
+        leaves: list[tuple[bytes, bytes, int]] = []
+        for path, file in snapshot.files.items():
+            blob = Blob.from_string(file.data)
+            store.add_object(blob)
+            mode = _EXECUTABLE if file.executable else _FILE
+            leaves.append((path.encode(), blob.id, mode))
+            status = os.lstat(root / path)
+            index[path.encode()] = index_entry_from_stat(status, blob.id, mode=mode)
+        commit = Commit()
+        commit.tree = commit_tree(store, leaves)  # type: ignore[arg-type]
+        commit.author = commit.committer = AUTHOR
+        commit.author_time = commit.commit_time = at_s
+        commit.author_timezone = commit.commit_timezone = 0
+        commit.encoding = b"UTF-8"
+        commit.message = message.encode() + b"\n"
+        store.add_object(commit)
+        index.write()
+    finally:
+        store.close()
+    (git / BRANCH.decode()).write_bytes(commit.id + b"\n")
+    return commit.id.decode()
+
+
+def _narrow(folder: Path) -> None:
+    """Modes 0700 and 0600 below a folder that nobody else can enter yet."""
+    folder.chmod(FOLDER_MODE)
+    for place, folders, files in os.walk(folder):
+        for name in folders:
+            os.chmod(os.path.join(place, name), FOLDER_MODE)
+        for name in files:
+            os.chmod(os.path.join(place, name), FILE_MODE)
+
+
+def _same(file: FileContent, entry: _Entry) -> bool:
+    mode = _EXECUTABLE if file.executable else _FILE
+    return mode == entry.mode and file.blob_id.encode() == entry.blob_id
