@@ -14,7 +14,7 @@ from typing import Protocol
 
 from memory_write.errors import WorkCancelled
 from memory_write.limits import MemorySettings
-from memory_write.note_times import notes_since
+from memory_write.material import Material, look_for_material
 from memory_write.phase1.report import Phase1Report
 from memory_write.phase1.run import BusyThreads, GoOn
 from memory_write.phase2.run import Phase2Report
@@ -102,6 +102,8 @@ class Scheduler:
         self._passes: set[asyncio.Task[ConsolidateReport]] = set()
         self._stopping = False
         self._backlog_passes = 0
+        self._consolidated: Material | None = None
+        """What others had left in the folder when it was last consolidated."""
 
     def start(self) -> None:
         """Begin; the first pass takes up what an earlier owner left."""
@@ -210,7 +212,8 @@ class Scheduler:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            if task.cancelled():
+            waiter = asyncio.current_task()
+            if task.cancelled() and waiter is not None and not waiter.cancelling():
                 raise WorkCancelled from None
             raise
 
@@ -222,24 +225,25 @@ class Scheduler:
             self._backlog_passes += 1
             return ConsolidateReport(phase1=phase1, phase2=None, reason="backlog")
         self._backlog_passes = 0
-        noted = await self._noted()
-        if not noted and not await self._handed_on(self._settings.phase2.cooldown_s):
+        material, is_new = await self._look()
+        if not is_new and not await self._handed_on(self._settings.phase2.cooldown_s):
             return ConsolidateReport(phase1=phase1, phase2=None, reason="nothing_new")
-        return await self._gather(phase1, ignore_cooldown=noted, everything=False)
+        return await self._gather(phase1, material, ignore_cooldown=is_new, everything=False)
 
     async def _ordered(self, only: ThreadId | None) -> ConsolidateReport:
         phase1 = await self._hear(everything=only is None, only=only)
         handed_on = await self._handed_on(0)
         if not handed_on and phase1.failures and not phase1.succeeded:
             return ConsolidateReport(phase1=phase1, phase2=None, reason="no_extraction_succeeded")
-        if not handed_on and not await self._noted() and not await self._has_memory():
+        material, is_new = await self._look()
+        if not handed_on and not is_new and not await self._has_memory():
             return ConsolidateReport(phase1=phase1, phase2=None, reason="nothing_learned")
         async with self._state.database.writing() as tx:
             # A person's order lifts the delay after a failure.
             await self._state.jobs.enqueue_consolidation(
                 tx, version=self._settings.version, watermark_ms=0
             )
-        return await self._gather(phase1, ignore_cooldown=True, everything=True)
+        return await self._gather(phase1, material, ignore_cooldown=True, everything=True)
 
     async def _hear(self, *, everything: bool, only: ThreadId | None) -> Phase1Report:
         report = await self._phase1.run_pass(
@@ -265,11 +269,18 @@ class Scheduler:
         return report
 
     async def _gather(
-        self, phase1: Phase1Report, *, ignore_cooldown: bool, everything: bool
+        self,
+        phase1: Phase1Report,
+        material: Material,
+        *,
+        ignore_cooldown: bool,
+        everything: bool,
     ) -> ConsolidateReport:
         if self._stopping:
             return ConsolidateReport(phase1=phase1, phase2=None, reason="stopping")
         phase2 = await self._phase2.run(ignore_cooldown=ignore_cooldown, everything=everything)
+        if phase2.status in ("published", "unchanged"):
+            self._consolidated = material
         _LOG.info("consolidation: %s %s", phase2.status, phase2.reason or "")
         return ConsolidateReport(phase1=phase1, phase2=phase2)
 
@@ -296,14 +307,22 @@ class Scheduler:
                 cooldown_s=cooldown_s,
             )
 
-    async def _noted(self) -> bool:
+    async def _look(self) -> tuple[Material, bool]:
+        """What others left in the folder, and whether a consolidation has not seen it."""
         version = self._settings.version
+        found = await asyncio.to_thread(look_for_material, self._state.home.memories(version))
+        if self._consolidated is not None:
+            return found, found != self._consolidated
+        # The first look of this process: only the times tell.
         async with self._state.database.reading() as read:
             job = await self._state.jobs.get(
                 read, version=version, kind="consolidation", key=CONSOLIDATION_KEY
             )
-        since_ms = job.started_at_ms if job is not None else None
-        return await asyncio.to_thread(notes_since, self._state.home.memories(version), since_ms)
+        seen_ms = (job.finished_at_ms or 0) if job is not None and job.status == "done" else 0
+        if found.files and found.newest_ms > seen_ms:
+            return found, True
+        self._consolidated = found
+        return found, False
 
     async def _has_memory(self) -> bool:
         async with self._state.database.reading() as read:

@@ -6,7 +6,7 @@ what is missing.
 
 import re
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 from pydantic import ValidationError
@@ -14,8 +14,6 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from protocol.base import RequestParams, StrictParams
 from protocol.errors import WireError, invalid_params, unknown_variant
-
-ParamsT = TypeVar("ParamsT", bound=RequestParams | StrictParams)
 
 _SENTENCE = "wire_sentence"
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
@@ -33,16 +31,17 @@ _EXPECTED = {
 }
 
 
-def decode(model: type[ParamsT], params: Mapping[str, Any]) -> ParamsT:
+def decode(
+    model: type[RequestParams] | type[StrictParams], params: Mapping[str, Any]
+) -> RequestParams | StrictParams:
     """Make the model of a request's parameters.
 
     Raises: WireError.
     """
     try:
-        decoded: ParamsT = model.model_validate(params, by_alias=True, by_name=False)
+        return model.model_validate(params, by_alias=True, by_name=False)
     except ValidationError as error:
         raise refusal(error) from None
-    return decoded
 
 
 def refusal(error: ValidationError) -> WireError:

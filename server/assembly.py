@@ -22,7 +22,8 @@ from memory_write.phase2.run import Phase2
 from memory_write.ports import Steps, no_steps
 from memory_write.scheduler import Scheduler
 from server.agent.background import BackgroundModels, ProviderQuota
-from server.agent.limits import AgentSettings, ModelLimits
+from server.agent.inputs import ThreadSettings
+from server.agent.limits import AgentSettings, BackgroundLimits, ModelLimits
 from server.agent.live_threads import LiveThreads
 from server.agent.memory import LiveMemory
 from server.agent.providers import Providers
@@ -43,6 +44,7 @@ from server.wire.pair import PairClient, make_pair
 from server.wire.unix import RelayListener
 from state.clock import Clock, SystemClock
 from state.errors import HomeBusy
+from state.ids import ThreadId
 from state.owner import OwnerLock
 from state.recovery import open_state
 
@@ -127,10 +129,11 @@ async def start_server(
             settings.providers, default=settings.provider, clock=clock, limits=model_limits
         )
         stack.push_async_callback(providers.close)
-        models = BackgroundModels(providers)
-        quota = ProviderQuota(
-            providers, remaining_percent_min=settings.rate_limit_remaining_percent_min
+        background = BackgroundLimits(
+            remaining_percent_min=settings.rate_limit_remaining_percent_min
         )
+        models = BackgroundModels(providers, clock=clock, limits=background)
+        quota = ProviderQuota(providers, clock=clock, limits=background)
         # The scheduler and the threads know of each other only through these two calls.
         scheduler = Scheduler(
             Phase1(state, models, quota, fan.announce, settings.memory, steps),
@@ -151,6 +154,7 @@ async def start_server(
             clock=clock,
             model_limits=model_limits,
         )
+        fan.knows(lambda thread_id: _settings_of(live, thread_id))
         draining = asyncio.Event()
         services = Services(
             state=state,
@@ -180,6 +184,11 @@ async def start_server(
         stack.callback(warming.cancel)
         return Server(services, connect, stack.pop_all(), draining)
     raise AssertionError("the block above returns or raises")
+
+
+def _settings_of(live: LiveThreads, thread_id: ThreadId) -> ThreadSettings | None:
+    thread = live.get(thread_id)
+    return thread.settings if thread is not None else None
 
 
 def _agent_settings(settings: Settings) -> AgentSettings:

@@ -27,7 +27,15 @@ def log_to_stderr(*, debug: bool) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.DEBUG if debug else logging.WARNING)
-    for noisy in ("httpx2", "httpcore2", "openai", "asyncio", "aiosqlite", "uvicorn.access"):
+    for noisy in (
+        "websockets",
+        "httpx2",
+        "httpcore2",
+        "openai",
+        "asyncio",
+        "aiosqlite",
+        "uvicorn.access",
+    ):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 

@@ -42,7 +42,7 @@ _NAMES_BYTES_MAX = 64 * BLOCK_BYTES
 _DATED_NAME = re.compile(r"rollout-(\d{4})-(\d{2})-(\d{2})T[0-9-]{1,20}-[0-9a-f-]{36}\.jsonl")
 _MEMORY_MODES: tuple[MemoryMode, ...] = ("enabled", "disabled", "polluted")
 
-Relation = Literal["same", "grown", "rewritten"]
+Relation = Literal["same", "grown", "behind", "rewritten"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ def relation(source: Path, copy: Path) -> Relation:
                 return "rewritten"
             if len(known) < len(block):
                 return "grown"
-        return "rewritten" if old.read(1) else "same"
+        return "behind" if old.read(1) else "same"
 
 
 def target_of(source: Source, home: Home) -> Path:

@@ -227,7 +227,7 @@ def _refusal(source: Source, row: ThreadRow | None, target: Path) -> _Outcome | 
         return _Unchanged()
     if row is None:
         # A copy without a row is what an import that was killed left behind.
-        if target.exists() and relation(source.path, target) == "rewritten":
+        if target.exists() and relation(source.path, target) in ("rewritten", "behind"):
             return _Conflict("another file lies where its copy would")
         return None
     if row.imported_digest is None:
@@ -236,9 +236,12 @@ def _refusal(source: Source, row: ThreadRow | None, target: Path) -> _Outcome | 
         return _Unchanged()
     if not target.exists():
         return None
+    stands = relation(source.path, target)
+    if stands in ("same", "behind"):
+        return _Unchanged()
     if digest_of(target) != row.imported_digest:
         return _Conflict("the thread went on here and in the source")
-    if relation(source.path, target) != "grown":
+    if stands == "rewritten":
         return _Conflict("the source was rewritten since it was imported")
     return None
 

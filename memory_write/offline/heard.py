@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass, replace
 
 from memory_write.offline.implied import implied
-from memory_write.offline.languages.english import VERBS
 from memory_write.offline.judge import Judged, is_secret, judge
+from memory_write.offline.languages.english import VERBS
 from memory_write.offline.merging import Entry, merged
 from memory_write.offline.sentences import bare, statements
 from memory_write.offline.wording import worded
@@ -19,7 +19,11 @@ from state.rollouts.items import Transcript, TranscriptItem
 USER_ITEMS_MAX = 2_000
 ENTRIES_MAX = 100
 FEEDBACK_WORDS = 4
-_JOINED_ORDERS = re.compile(rf",? and (?=(?:also |always |never |do not |don't )?{VERBS} )", re.IGNORECASE)
+_ORDER = rf" and (?=(?:also |always |never |do not |don't )?{VERBS} )"
+_JOINED_ORDERS = re.compile(f",?{_ORDER}", re.IGNORECASE)
+_AFTER_COMMA = re.compile(f",{_ORDER}", re.IGNORECASE)
+# In `I live here and use that` the second verb has the subject of the first.
+_OF_SELF = re.compile(r"(?:.{1,30}, )?(?:i|we|the user)\b", re.IGNORECASE)
 _GOOD = frozenset(
     "good great perfect thanks thank nice works excellent lovely danke merci gracias".split()
 )
@@ -97,7 +101,9 @@ def _verdicts(statement: str) -> list[Judged]:
     whole = judge(statement)
     if whole is None:
         return []
-    first, *more = _JOINED_ORDERS.split(whole.text)
+    first, *more = (_AFTER_COMMA if _OF_SELF.match(whole.text) else _JOINED_ORDERS).split(
+        whole.text
+    )
     head = judge(first)
     if head is None or not more:
         return [whole]
@@ -129,7 +135,9 @@ def _outcome(transcript: Transcript) -> str:
     last = [item for item in transcript.items if item.kind in ("user", "assistant")]
     for item in reversed(last):
         if item.kind == "user":
-            said = set(item.text.lower().replace(",", " ").replace(".", " ").split()[:FEEDBACK_WORDS])
+            said = set(
+                item.text.lower().replace(",", " ").replace(".", " ").split()[:FEEDBACK_WORDS]
+            )
             if said & _BAD:
                 return "partial"
             return "success" if said & _GOOD else "uncertain"

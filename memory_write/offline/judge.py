@@ -101,6 +101,11 @@ def is_secret(text: str) -> bool:
     return bool(_SECRET.search(text.lower()))
 
 
+def is_lasting(text: str) -> bool:
+    """Whether the text says in so many words that it holds from now on."""
+    return bool(_STRONG.search(masked(text)))
+
+
 def masked(text: str) -> str:
     """Lower case, plain blanks and apostrophes, with quoted and coded spans replaced."""
     text = _QUOTED.sub("qq", _CODED.sub("cc", text))

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from memory_write.offline.judge import Kind, Scope
-from memory_write.offline.terms import terms
+from memory_write.offline.terms import stem, terms
 
 SAME_SHARE_MIN = 0.8
 RIVAL_SHARE_MIN = 0.5
 NUMBER_SHARE_MIN = 0.7
 
 _RIVALS: tuple[frozenset[str], ...] = tuple(
-    frozenset(family.split())
+    frozenset(stem(word) for word in family.split())
     for family in (
         "tab space",
         "british american australian",
@@ -52,24 +52,24 @@ _RETIRES = re.compile(
     r"|doesn't \w+|, not|switched from|moved (?:away )?from|anstelle von|statt|en lugar de"
     r"|en vez de|au lieu d[e'])\s+(.{2,60}?)(?=[,.;]| any ?more| to | but |$)|而不是(.{1,20})"
 )
-_SLOTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (name, re.compile(form))
-    for name, form in (
-        ("home", r"\b(?:live[sd]?|living|based|resides?|moved|relocated|located) (?:in|to|at|near)\b"
-                 r"|\b(?:wohne|lebe) in\b|\bvivo en\b|\bj'habite\b|住在"),
-        ("name", r"\b(?:name is|call me|mein name ist|me llamo|je m'appelle)\b|我叫"),
-        ("employer", r"\bworks? (?:at|for)\b"),
-        ("time zone", r"\btime ?zone\b"),
-        ("editor", r"\beditor is\b"),
-        ("test runner", r"\b(?:test runner|test command|tests? (?:are |is )?(?:run|executed|started)"
-                        r" (?:with|by|via|through)|to run (?:the |all )?tests|run (?:the "
-                        r"|all )?tests"
-                        r" (?:with|via|using)|test with|runs the tests|we run the tests)\b"),
-        ("package manager", r"\bpackage manager\b"),
-        ("default branch", r"\b(?:default|main) branch\b"),
-        ("port", r"\bport (?:is|of .{1,20} is)\b"),
+_SLOTS = tuple(
+    re.compile(form)
+    for form in (
+        r"\b(?:live[sd]?|living|based|resides?|moved|relocated|located) (?:in|to|at|near)\b"
+        r"|\b(?:wohne|lebe) in\b|\bvivo en\b|\bj'habite\b|住在",
+        r"\b(?:name is|call me|mein name ist|me llamo|je m'appelle)\b|我叫",
+        r"\bworks? (?:at|for)\b",
+        r"\btime ?zone\b",
+        r"\beditor is\b",
+        r"\b(?:test runner|test command|tests? (?:are |is )?(?:run|executed|started)"
+        r" (?:with|by|via|through)|to run (?:the |all )?tests|run (?:the |all )?tests"
+        r" (?:with|via|using)|test with|runs the tests|we run the tests)\b",
+        r"\bpackage manager\b",
+        r"\b(?:default|main) branch\b",
+        r"\bport (?:is|of .{1,20} is)\b",
     )
-)  # fmt: skip
+)
+"""Questions that have one answer at a time: where somebody lives, what runs the tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +164,7 @@ def _other_number(a: frozenset[str], b: frozenset[str]) -> bool:
 
 
 def _same_slot(old: str, new: str) -> bool:
-    return any(form.search(old) and form.search(new) for _, form in _SLOTS)
+    return any(form.search(old) and form.search(new) for form in _SLOTS)
 
 
 def _retired(text: str) -> frozenset[str]:

@@ -59,7 +59,8 @@ _CLAUSE = re.compile(
     r"(?:;\s+|\s+[–—]\s+|,?\s+(?:and|but|und|aber|et|mais|y"
     r"|pero)\s+"
     r"(?=(?:i|i'm|we|my|our|the|please|also|never|always|don't|do not"
-    r"|ich|wir|mein|meine|bitte|je|nous|mon|ma|yo|mi|nosotros|usa)\b))",
+    r"|ich|wir|mein|meine|bitte|je|nous|mon|ma|yo|mi|nosotros|usa)\b)"
+    r"|,\s+(?:and|but)\s+(?=[\w-]+(?:\s[\w-]+){0,2}\s(?:must|should|may|are|is)\b))",
     re.IGNORECASE,
 )
 

@@ -49,6 +49,7 @@ _SAME = {
     "writes": "write", "writing": "write", "written": "write", "wrote": "write",
     "spelling": "spell", "spells": "spell", "titles": "title", "headings": "title",
     "heading": "title", "database": "db", "databases": "db", "postgresql": "postgres",
+    "postgres": "postgres", "https": "https", "redis": "redis", "kubernetes": "kubernetes",
     "answers": "answer", "reply": "answer", "replies": "answer", "responses": "answer",
     "response": "answer",
 }  # fmt: skip
@@ -58,7 +59,10 @@ def words(text: str) -> tuple[str, ...]:
     """The meaningful words of a text in order, as stems; common words are left out."""
     found: list[str] = []
     for token in _TOKEN.findall(_LATIN_SPLIT.sub(" ", text.lower().replace("’", "'"))):
-        if token not in _STOP and (len(token) > 1 or token.isdigit() or ord(token) > 0x3400):
+        plain = token.removesuffix("'s")
+        if not {token, plain} & _STOP and (
+            len(token) > 1 or token.isdigit() or ord(token) > 0x3400
+        ):
             found.append(stem(token))
     return tuple(found)
 

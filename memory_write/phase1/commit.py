@@ -68,9 +68,9 @@ async def store_output(
 
 
 async def store_nothing(
-    state: State, claim: Claim, thread: ThreadRow, spent: Spent | None
+    state: State, claim: Claim, thread: ThreadRow, spent: Spent | None, *, why: str
 ) -> Ended:
-    """Note that there is nothing to keep; what was kept before goes.
+    """Note that there is nothing to keep, and why; what was kept before goes.
 
     Raises: LeaseLost.
     """
@@ -83,7 +83,7 @@ async def store_nothing(
             await state.jobs.enqueue_consolidation(
                 tx, version=claim.version, watermark_ms=claim.watermark_ms
             )
-        await state.jobs.succeed(tx, claim, outcome=Ended.EMPTY.value)
+        await state.jobs.succeed(tx, claim, outcome=f"{Ended.EMPTY.value}:{why}")
     return Ended.EMPTY
 
 
@@ -102,6 +102,12 @@ async def store_delay(state: State, claim: Claim, delay: Delay, spent: Spent | N
             uses_retry=delay.uses_retry,
         )
     return Ended.WAITING if delay.waits else Ended.FAILED
+
+
+async def store_spending(state: State, claim: Claim, spent: Spent | None) -> None:
+    """Note what a job cost whose own row is another's by now: the tokens are spent all the same."""
+    async with state.database.writing() as tx:
+        await _spend(tx, state, claim, spent)
 
 
 async def _is_enabled(tx: Transaction, state: State, thread: ThreadRow) -> bool:

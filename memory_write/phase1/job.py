@@ -27,15 +27,17 @@ from memory_write.phase1.commit import (
     store_delay,
     store_nothing,
     store_output,
+    store_spending,
 )
 from memory_write.phase1.extract import ask, choice_for, conversation_tokens_max, prepare
 from memory_write.phase1.output import Extracted, parse_v1
 from memory_write.phase1.transcript import hear
-from memory_write.phase1.worth import is_worth_hearing
+from memory_write.phase1.worth import why_not_worth_hearing
 from memory_write.ports import Announcement, Announcer, ModelFailed, Models, Steps
 from memory_write.recipes import Recipe
 from state.errors import LeaseLost, RolloutMissing, RolloutUnreadable, StateError
 from state.ids import ThreadId
+from state.policy.budget import truncate_middle_bytes
 from state.policy.redaction import redact
 from state.recovery import State
 from state.rollouts.items import Transcript
@@ -45,6 +47,7 @@ from state.stores.threads import ThreadRow
 
 _LOG = logging.getLogger(__name__)
 _TRANSIENT_KEPT_MAX = 10_000
+REASON_BYTES_MAX = 300
 
 
 @dataclass(slots=True)
@@ -54,6 +57,12 @@ class Verdict:
     ended: Ended | None = None
     delay: Delay | None = None
     spent: Spent | None = None
+    why_empty: str | None = None
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no output."""
+        return self.delay.reason if self.delay else self.why_empty
 
 
 class JobRunner:
@@ -91,10 +100,9 @@ class JobRunner:
                     await self._steps("phase1/claimed")
                     await self._work(claim, thread, recipe, trigger, verdict, stack.callback)
         except LeaseLost:
-            verdict.ended = None
-            verdict.delay = Delay(reason="lease_lost", retry_at_ms=0, uses_retry=False)
+            await self._after_loss(claim, verdict)
         except asyncio.CancelledError:
-            await _to_the_end(self._give_back(claim))
+            await _to_the_end(self._give_back(claim, verdict))
             self._tell("extraction/finished", claim, {"outcome": "given_back", "reason": None})
             raise
         except Exception as error:  # the net of a job: whatever it is, the job ends and says so
@@ -104,7 +112,7 @@ class JobRunner:
             claim,
             {
                 "outcome": verdict.ended.value if verdict.ended else "lost",
-                "reason": verdict.delay.reason if verdict.delay else None,
+                "reason": verdict.reason,
             },
         )
         return verdict
@@ -125,7 +133,8 @@ class JobRunner:
             return
         await self._steps("phase1/heard")
         extracted: Extracted | Delay | None = None
-        if is_worth_hearing(transcript):
+        verdict.why_empty = why_not_worth_hearing(transcript)
+        if verdict.why_empty is None:
             extracted = await self._extract(
                 thread, recipe, transcript, trigger=trigger, verdict=verdict, at_end=at_end
             )
@@ -135,7 +144,10 @@ class JobRunner:
             verdict.delay = extracted
             verdict.ended = await store_delay(self._state, claim, extracted, verdict.spent)
         elif extracted is None or extracted.is_empty:
-            verdict.ended = await store_nothing(self._state, claim, thread, verdict.spent)
+            verdict.why_empty = verdict.why_empty or "nothing_kept"
+            verdict.ended = await store_nothing(
+                self._state, claim, thread, verdict.spent, why=verdict.why_empty
+            )
         else:
             output = await asyncio.to_thread(self._output, claim, thread, extracted)
             verdict.ended = await store_output(self._state, claim, thread, output, verdict.spent)
@@ -221,40 +233,57 @@ class JobRunner:
 
     def _after_model_failure(self, thread_id: ThreadId, error: ModelFailed) -> Delay:
         if not error.transient:
-            return self._delay("too_long" if error.too_long else f"model:{error.reason}")
+            return self._delay("too_long" if error.too_long else _model_reason(error))
         times = self._transient.get(thread_id, 0)
         if times or len(self._transient) < _TRANSIENT_KEPT_MAX:
             self._transient[thread_id] = times + 1
         return Delay(
-            reason=f"model:{error.reason}",
+            reason=_model_reason(error),
             retry_at_ms=self._state.clock.now_ms() + transient_delay_ms(thread_id, times),
             uses_retry=False,
             transient=True,
         )
 
-    async def _give_back(self, claim: Claim) -> None:
+    async def _give_back(self, claim: Claim, verdict: Verdict) -> None:
         delay = Delay(reason="cancelled", retry_at_ms=self._state.clock.now_ms(), uses_retry=False)
         try:
-            await store_delay(self._state, claim, delay, None)
+            await store_delay(self._state, claim, delay, verdict.spent)
         except LeaseLost:
-            return  # it had ended, or it is another's
+            await self._after_loss(claim, verdict)
         except StateError as error:
             _LOG.warning("job %s could not be given back: %s", claim.key, error)
 
+    async def _after_loss(self, claim: Claim, verdict: Verdict) -> None:
+        if verdict.ended is not None:
+            return  # it had ended well before, and its spending is stored
+        verdict.delay = Delay(reason="lease_lost", retry_at_ms=0, uses_retry=False)
+        try:
+            await store_spending(self._state, claim, verdict.spent)
+        except StateError as error:
+            _LOG.warning("what job %s cost could not be stored: %s", claim.key, error)
+
     async def _net(self, claim: Claim, error: Exception, verdict: Verdict) -> None:
         _LOG.exception("extraction of %s failed unexpectedly", claim.key, exc_info=error)
+        if verdict.ended is not None:
+            return
         verdict.delay = self._delay(f"internal:{type(error).__name__}")
         try:
             verdict.ended = await store_delay(self._state, claim, verdict.delay, verdict.spent)
+        except LeaseLost:
+            await self._after_loss(claim, verdict)
         except StateError as second:
             # Nothing can be written now; the lease ends by itself and the job is taken again.
-            verdict.ended = None
             _LOG.warning("the failure of %s could not be stored: %s", claim.key, second)
 
     def _tell(self, what: str, claim: Claim, data: dict[str, str | None]) -> None:
         self._announce(
             Announcement(what=what, version=claim.version, data={"thread_id": claim.key, **data})
         )
+
+
+def _model_reason(error: ModelFailed) -> str:
+    # A provider's own words may hold the credential that it refused.
+    return truncate_middle_bytes(redact(f"model:{error.reason}"), bytes_max=REASON_BYTES_MAX)
 
 
 def transient_delay_ms(thread_id: ThreadId, times: int) -> int:

@@ -55,7 +55,7 @@ class Tally:
         """How one claimed job ended."""
         self._ended[ended] += 1
         if ended is Ended.FAILED:
-            self._failed[delay.reason if delay else "unknown"] += 1
+            self._failed[_class_of(delay.reason) if delay else "unknown"] += 1
         elif ended is Ended.WAITING:
             self._skipped[delay.reason if delay else "not_enabled"] += 1
 
@@ -75,3 +75,8 @@ class Tally:
             stopped_by=stopped_by,
             more=more,
         )
+
+
+def _class_of(reason: str) -> str:
+    """`model:rateLimitExceeded: try later` and its like count as one reason."""
+    return ":".join(reason.split(":")[:2])

@@ -5,6 +5,7 @@ alone; whatever else is said is judged by the extraction. When in doubt a sessio
 """
 
 import re
+from typing import Literal
 
 from state.rollouts.items import Transcript
 
@@ -27,9 +28,12 @@ _SMALL_TALK = frozenset(
 )
 
 
-def is_worth_hearing(transcript: Transcript) -> bool:
-    """Whether the user typed anything beyond greetings."""
-    return any(item.kind == "user" and not _is_small_talk(item.text) for item in transcript.items)
+def why_not_worth_hearing(transcript: Transcript) -> Literal["nothing_typed", "small_talk"] | None:
+    """Why there is nothing to learn from a session; None where it must be heard."""
+    typed = [item.text for item in transcript.items if item.kind == "user" and item.text.strip()]
+    if not typed:
+        return "nothing_typed"
+    return "small_talk" if all(_is_small_talk(text) for text in typed) else None
 
 
 def _is_small_talk(text: str) -> bool:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memory_write.recipes import template
+from state.home import make_private_folder
 from state.stores.outputs import SelectedOutput
 from state.workspace.layout import (
     EXTENSIONS,
@@ -98,6 +99,7 @@ def sync(staged: Path, before: Snapshot, selection: Sequence[SelectedOutput], no
     Raises: PathRefused, OSError.
     """
     root = ConfinedRoot(staged)
+    make_private_folder(staged / RECAPS)
     wanted = input_files(selection)
     for path in before.below(RECAPS):
         if path.count("/") == 1 and path.endswith(".md") and path not in wanted:

@@ -32,7 +32,9 @@ class Finding:
     detail: str = ""
 
     def __str__(self) -> str:
-        return f"{self.kind} in {self.path}" + (f": {self.detail}" if self.detail else "")
+        text = f"{self.kind} in {self.path}" + (f": {self.detail}" if self.detail else "")
+        # A name that is no UTF-8 must not break the log, the job's row or the next request.
+        return text.encode(errors="replace").decode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

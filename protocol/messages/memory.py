@@ -55,6 +55,7 @@ class ImportResult(WireModel):
     imported: int
     updated: int
     unchanged: int
+    older: int
     conflicts: list[ImportFailure]
     failed: list[ImportFailure]
     skipped_lines: int

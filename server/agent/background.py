@@ -90,7 +90,7 @@ class Response:
 
     items: list[Item] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    use: ModelUse = ModelUse()
+    use: ModelUse = field(default_factory=ModelUse)
 
     @property
     def calls(self) -> list[Item]:

@@ -260,6 +260,7 @@ def _replay(conversation: Conversation, history: History, row: ThreadRow) -> Non
     conversation.told_cwd = row.cwd if conversation.context_recorded else None
     if history.token_usage is not None:
         conversation.total = _use(history.token_usage.get("total_token_usage"))
+        conversation.last_use = _use(history.token_usage.get("last_token_usage"))
 
 
 def _use(counts: object) -> TokenUse:

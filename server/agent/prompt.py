@@ -15,7 +15,9 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from server.agent.inputs import TurnInput
-from server.agent.models.base import Item
+
+Item = Mapping[str, Any]
+"""One Responses API item."""
 
 INSTRUCTIONS = """\
 You are a coding agent that shares one workspace with its user. Work with them until their request

@@ -77,4 +77,4 @@ class Providers:
     def _offline(self) -> Provider:
         from server.agent.models.offline import OfflineProvider
 
-        return OfflineProvider()
+        return OfflineProvider(self._clock)

@@ -9,14 +9,14 @@ from server.errors import CommandFailed
 
 def run(arguments: Namespace) -> int:
     """Write or check the exported files."""
-    from protocol.export import differences, write_schemas
+    from protocol.export import differing, write_schemas
 
     folder = absolute(arguments.out)
     if arguments.action == "write":
-        count = write_schemas(folder)
-        told([f"{count} schema files are in {folder}"])
+        written = write_schemas(folder)
+        told([f"{len(written)} schema files are in {folder}"])
         return 0
-    different = differences(folder)
+    different = differing(folder)
     if different:
         raise CommandFailed(
             f"{len(different)} files differ from the protocol, first {different[0]}; run "

@@ -46,7 +46,6 @@ FAILURES: Mapping[type[Exception], Failure] = {
     lasting.PathRefused: Failure(INVALID_REQUEST, "pathRefused"),
     lasting.LeaseLost: Failure(INTERNAL_ERROR, "leaseLost", retryable=True),
     learning.BadOutput: Failure(INTERNAL_ERROR, "badOutput", retryable=True),
-    learning.RecipeUnknown: Failure(INVALID_REQUEST, "recipeUnknown"),
     learning.WorkCancelled: Failure(INTERNAL_ERROR, "workCancelled", retryable=True),
     ModelFailed: Failure(INTERNAL_ERROR, "modelFailed", retryable=True),
     agent.ProviderFailed: Failure(INTERNAL_ERROR, "providerFailed", retryable=True),
@@ -60,7 +59,7 @@ FAILURES: Mapping[type[Exception], Failure] = {
 }
 
 
-def wire_error(error: Exception) -> WireError | None:
+def to_wire(error: Exception) -> WireError | None:
     """The wire error of a known exception; None for one that nobody expected."""
     if isinstance(error, WireError):
         return error

@@ -1,11 +1,11 @@
 """Learning on request: bring in sessions, consolidate now."""
 
 import asyncio
-import os
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memory_write.controls.transfer import ImportProgress
+from memory_write.controls.transfer import ImportProgress, NotTaken
 from protocol import methods
 from protocol.errors import WireError, draining, overloaded, refused
 from protocol.messages import memory as wire
@@ -20,6 +20,7 @@ from server.handlers.lookup import Lookup
 from server.handlers.services import Services
 from server.wire.dispatch import Call
 from state.errors import RolloutMissing
+from state.ids import uuid7
 
 FAILURES_TOLD_MAX = 200
 
@@ -36,11 +37,7 @@ class LearningHandlers:
         services = self._services
         if services.draining():
             raise draining()
-        path = Path(os.path.expanduser(params.path))
-        if not path.is_absolute():
-            raise refused(f"import path must be absolute: {params.path[:500]}")
-        if not await asyncio.to_thread(path.exists):
-            raise refused(f"no such file or folder: {params.path[:500]}")
+        path = await asyncio.to_thread(_existing, params.path)
         loop = asyncio.get_running_loop()
 
         def tell(progress: ImportProgress) -> None:
@@ -56,6 +53,7 @@ class LearningHandlers:
         return ImportResult(
             found=report.found,
             imported=report.imported,
+            older=report.older,
             updated=report.updated,
             unchanged=report.unchanged,
             conflicts=_failures(report.conflicts),
@@ -77,13 +75,31 @@ class LearningHandlers:
                 raise RolloutMissing(only)
         if services.orders.full:
             raise overloaded()
-        return await services.orders.consolidate(only=only, wait=params.wait is not False)
+        return await services.orders.consolidate(
+            services.scheduler,
+            uuid7(services.clock.now_ms()),
+            only=only,
+            wait=params.wait is not False,
+        )
 
     def _publish(self, progress: ImportProgress) -> None:
         told = wire.ImportProgress(
             path=str(progress.path), done=progress.done, total=progress.total
         )
         self._services.hub.publish(methods.THREAD_IMPORT_PROGRESS, told, thread_id=None)
+
+
+def _existing(text: str) -> Path:
+    """The path to import, which the client must name from the root.
+
+    Raises: WireError.
+    """
+    path = Path(text).expanduser()
+    if not path.is_absolute():
+        raise refused(f"import path must be absolute: {text[:500]}")
+    if not path.exists():
+        raise refused(f"no such file or folder: {text[:500]}")
+    return path
 
 
 def _since_ms(text: str | None) -> int | None:
@@ -104,8 +120,7 @@ def _bad_time(text: str) -> WireError:
     return refused(f"since must be a date such as 2026-01-31 or an RFC 3339 time: {text[:100]}")
 
 
-def _failures(pairs: object) -> list[wire.ImportFailure]:
-    assert isinstance(pairs, list | tuple)
+def _failures(pairs: Sequence[NotTaken]) -> list[wire.ImportFailure]:
     return [
         wire.ImportFailure(path=str(path), reason=str(reason))
         for path, reason in pairs[:FAILURES_TOLD_MAX]

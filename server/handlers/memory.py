@@ -75,7 +75,7 @@ class MemoryHandlers:
 
     async def reset(self, call: Call, params: EmptyParams) -> EmptyResult:
         """Empty memory of every version; threads and their modes stay."""
-        await self._services.scheduler.reset()
+        await self._services.reset.run()
         return EmptyResult()
 
 

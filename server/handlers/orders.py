@@ -5,8 +5,7 @@ import logging
 
 from memory_write.scheduler import ConsolidateReport, Scheduler
 from protocol.messages.memory import ConsolidateResult, Phase1Counts, Phase2Outcome
-from state.clock import Clock
-from state.ids import ThreadId, uuid7
+from state.ids import ThreadId
 
 WAIT_S = 900
 RUNNING_MAX = 16
@@ -15,11 +14,9 @@ _LOG = logging.getLogger(__name__)
 
 
 class Orders:
-    """The ordered passes that are under way."""
+    """The ordered passes that are under way; they end with the scheduler that runs them."""
 
-    def __init__(self, scheduler: Scheduler, clock: Clock) -> None:
-        self._scheduler = scheduler
-        self._clock = clock
+    def __init__(self) -> None:
         self._running: dict[str, asyncio.Task[ConsolidateReport]] = {}
 
     @property
@@ -27,28 +24,22 @@ class Orders:
         """Whether no further order is taken now."""
         return len(self._running) >= RUNNING_MAX
 
-    async def consolidate(self, *, only: ThreadId | None, wait: bool) -> ConsolidateResult:
+    async def consolidate(
+        self, scheduler: Scheduler, job_id: str, *, only: ThreadId | None, wait: bool
+    ) -> ConsolidateResult:
         """Begin a pass; its result, or its id when it is not waited for or takes too long.
 
         Raises: WorkCancelled, StateError.
         """
-        job_id = uuid7(self._clock.now_ms())
-        task = asyncio.create_task(self._scheduler.consolidate(only=only), name=f"order {job_id}")
+        task = asyncio.create_task(scheduler.consolidate(only=only), name=f"order {job_id}")
         self._running[job_id] = task
         task.add_done_callback(lambda done: self._ended(job_id, done))
         if wait:
+            # Cancelled with its request, this wait leaves the pass alone.
             await asyncio.wait({task}, timeout=WAIT_S)
         if not task.done():
             return _running(job_id)
         return _finished(job_id, task.result())
-
-    async def close(self) -> None:
-        """Stop what runs; the scheduler gives its jobs back."""
-        tasks = list(self._running.values())
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
 
     def _ended(self, job_id: str, task: asyncio.Task[ConsolidateReport]) -> None:
         del self._running[job_id]

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from memory_write.controls.reset import MemoryReset
 from memory_write.controls.transfer import SessionImport
 from memory_write.scheduler import Scheduler
 from server.agent.live_threads import LiveThreads
@@ -27,6 +28,7 @@ class Services:
     hub: Hub
     scheduler: Scheduler
     importer: SessionImport
+    reset: MemoryReset
     identity: ServerIdentity
     orders: Orders
     default_cwd: str

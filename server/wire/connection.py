@@ -7,6 +7,7 @@ only task that waits for the client's reading. What a connection started does no
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from protocol.errors import overloaded
 from protocol.jsonrpc import (
@@ -22,7 +23,7 @@ from server.wire.dispatch import Dispatcher
 from server.wire.hub import Hub
 from server.wire.limits import WireLimits
 from server.wire.peer import Peer
-from server.wire.transport import GOING_AWAY, NORMAL, PeerGone, Refused, Transport
+from server.wire.transport import GOING_AWAY, NORMAL, Ending, PeerGone, Refused, Transport
 
 Connect = Callable[[Transport], Awaitable[None]]
 """What a listener does with each client: `serve_connection` with all but the first bound."""
@@ -39,33 +40,40 @@ async def serve_connection(
     requests = _Requests(peer, dispatcher, limits)
     reader = asyncio.create_task(_read(transport, peer, requests))
     writer = asyncio.create_task(_write(transport, peer))
-    farewell = (NORMAL, "")
+    closing = asyncio.create_task(peer.closed.wait())
+    farewell = Ending(NORMAL, "")
     try:
-        await asyncio.wait({reader, writer}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({reader, writer, closing}, return_when=asyncio.FIRST_COMPLETED)
     except asyncio.CancelledError:
-        farewell = (GOING_AWAY, "the server is going away")
+        farewell = Ending(GOING_AWAY, "the server is going away")
         raise
     finally:
         reader.cancel()
         try:
-            if not writer.done():
+            if not (peer.is_cut or writer.done()):
                 await requests.finish(limits.farewell_s)
-                peer.end(*farewell)
+                peer.end(farewell.code, farewell.reason)
                 await asyncio.wait({writer}, timeout=limits.farewell_s)
         finally:
-            peer.cut(*farewell)
+            peer.cut(farewell.code, farewell.reason)
             hub.detach(peer)
-            await _stopped(reader, writer, *requests.stop())
-            ending = peer.ending
-            await transport.close(*((ending.code, ending.reason) if ending else farewell))
+            await _stopped(reader, writer, closing, *requests.stop())
+            ending = peer.ending or farewell
+            await transport.close(ending.code, ending.reason)
 
 
 class Connections:
     """The connections of one listener, each in a task that ends with it."""
 
-    def __init__(self, connect: Connect) -> None:
+    def __init__(self, connect: Connect, limits: WireLimits) -> None:
         self._connect = connect
+        self._limits = limits
         self._running: set[asyncio.Task[None]] = set()
+
+    @property
+    def full(self) -> bool:
+        """Whether a further client is to be refused."""
+        return len(self._running) >= self._limits.connections_max
 
     def begin(self, transport: Transport) -> asyncio.Task[None]:
         """Serve a client from now on; the task raises nothing."""
@@ -167,7 +175,7 @@ async def _write(transport: Transport, peer: Peer) -> None:
         return
 
 
-async def _stopped(*tasks: asyncio.Task[None]) -> None:
+async def _stopped(*tasks: asyncio.Task[Any]) -> None:
     """Cancel and wait; an error of a task is raised here, once all have ended."""
     for task in tasks:
         task.cancel()

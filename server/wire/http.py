@@ -34,7 +34,9 @@ from state.clock import Clock
 _BINARY = b"\0 binary frame"
 """Stands for the content of a binary frame, which nobody looks at."""
 _REASON_BYTES_MAX = 120
-_FORBIDDEN, _BAD_REQUEST, _UNAUTHORIZED = 403, 400, 401
+_READING = ("GET", "HEAD")
+_OK, _BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN, _NOT_ALLOWED = 200, 400, 401, 403, 405
+_UNAVAILABLE = 503
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,7 @@ class HttpListener:
     ) -> None:
         self._where = where
         self._limits = limits
-        self._connections = Connections(connect)
+        self._connections = Connections(connect, limits)
         door = _Door(where, clock)
         app = _application(door, self._connections)
         self._config = uvicorn.Config(
@@ -178,7 +180,8 @@ def _application(door: _Door, connections: Connections) -> Starlette:
     """The routes: health, the upgrade at every path, and nothing else."""
 
     async def healthy(request: Request) -> Response:
-        return Response()
+        # Not by the route's own methods: another route takes every path, and would win.
+        return Response(status_code=_OK if request.method in _READING else _NOT_ALLOWED)
 
     async def upgrade_only(request: Request) -> Response:
         return PlainTextResponse("expected a WebSocket upgrade", status_code=_BAD_REQUEST)
@@ -186,6 +189,9 @@ def _application(door: _Door, connections: Connections) -> Starlette:
     async def attach(scope: Scope, receive: Receive, send: Send) -> None:
         if (why := door.refusal(scope)) is not None:
             await _deny(send, _UNAUTHORIZED, why)
+            return
+        if connections.full:
+            await _deny(send, _UNAVAILABLE, "too many clients are attached")
             return
         await receive()  # the announcement of the upgrade
         try:
@@ -196,11 +202,11 @@ def _application(door: _Door, connections: Connections) -> Starlette:
         # The task is cancelled at the stop of the listener; this one has to end without an error.
         await asyncio.wait({task})
 
-    methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+    methods = [*_READING, "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
     return Starlette(
         routes=[
-            Route("/healthz", healthy, methods=["GET"]),
-            Route("/readyz", healthy, methods=["GET"]),
+            Route("/healthz", healthy, methods=methods),
+            Route("/readyz", healthy, methods=methods),
             WebSocketRoute("/{path:path}", _Raw(attach)),
             Route("/{path:path}", upgrade_only, methods=methods),
         ]

@@ -19,6 +19,8 @@ class WireLimits:
     """The part of the outbox that progress may fill; the rest is kept for what must arrive."""
     batch_bytes_max: int = 1 << 16
     """How much is handed to a transport at a time."""
+    connections_max: int = 512
+    """Clients attached to one listener; a further one is refused."""
     requests_in_flight_max: int = 128
     """Requests of one peer under way; more are answered as overload."""
     questions_max: int = 64

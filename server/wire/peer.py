@@ -59,6 +59,7 @@ class Peer:
         self._behind: Counter[str | None] = Counter()
         self._dropped = 0
         self._ending: Ending | None = None
+        self._cut = False
 
     @property
     def experimental(self) -> bool:
@@ -74,6 +75,11 @@ class Peer:
     def ending(self) -> Ending | None:
         """Set once the peer is to be closed."""
         return self._ending
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it is to be closed without what waits for it."""
+        return self._cut
 
     @property
     def dropped(self) -> int:
@@ -134,6 +140,7 @@ class Peer:
         """Take nothing more and forget what waits."""
         if self._ending is None:
             self._ending = Ending(code, reason)
+        self._cut = True
         self._outbox.clear()
         self._outbox_bytes = 0
         self._stop()

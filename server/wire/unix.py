@@ -16,7 +16,7 @@ class RelayListener:
     def __init__(self, path: Path, connect: Connect, *, limits: WireLimits) -> None:
         self._path = path
         self._limits = limits
-        self._connections = Connections(connect)
+        self._connections = Connections(connect, limits)
         self._listener: socket.socket | None = None
         self._server: asyncio.Server | None = None
 
@@ -43,5 +43,8 @@ class RelayListener:
         await self._connections.stop(drain_s)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._connections.full:
+            writer.close()
+            return
         sink = WriterSink(writer, close_s=self._limits.close_s)
         self._connections.begin(StreamTransport("relay", reader, sink, limits=self._limits))

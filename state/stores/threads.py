@@ -324,7 +324,7 @@ def _page_query(sort: SortKey, *, descending: bool, one_cwd: bool) -> Query:
     return Query(f"threads.page_{sort}", text)
 
 
-_PAGES = {
+PAGE_QUERIES = {
     (sort, descending, one_cwd): _page_query(sort, descending=descending, one_cwd=one_cwd)
     for sort in get_args(SortKey)
     for descending in (True, False)
@@ -349,7 +349,7 @@ async def _page_rows(read: Reading, query: ThreadQuery, limit: int) -> list[Row]
         "term": query.search.casefold() if query.search else None,
         "limit": limit,
     }
-    statement = _PAGES[query.sort, query.descending, bool(query.cwds)]
+    statement = PAGE_QUERIES[query.sort, query.descending, bool(query.cwds)]
     if not query.cwds:
         return await read.all(statement, **filters)
     rows: list[Row] = []

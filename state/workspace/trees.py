@@ -58,7 +58,7 @@ def ensure_real_folder(root: Path) -> tuple[str, ...]:
                 os.unlink(entry)
                 removed.append(os.path.relpath(entry, root))
         folders[:] = [name for name in folders if os.path.lexists(os.path.join(place, name))]
-    return tuple(removed)
+    return tuple(sorted(removed))
 
 
 def sync_tree(root: Path) -> None:

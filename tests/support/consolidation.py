@@ -1,4 +1,4 @@
-"""What tests of phase 2 need: stored outputs, a Phase2 with a scripted agent, and looks at folders."""
+"""What tests of phase 2 need: stored outputs, a Phase2 with a scripted agent, looks at folders."""
 
 import os
 import subprocess

@@ -1,5 +1,6 @@
 """For tests of learning: a home with threads in it, and models that say what they are told."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -19,6 +20,7 @@ from state.home import Home
 from state.ids import ThreadId, uuid7
 from state.recovery import State, open_state
 from state.stores.threads import ThreadRow
+from tests.support.clock import ManualClock
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -83,6 +85,26 @@ class ScriptedModels:
     def consolidator(self, provider: str | None) -> Consolidator:
         """None here."""
         raise NotImplementedError
+
+
+class WatchedClock(ManualClock):
+    """A clock moved by hand that tells when somebody has gone to sleep by it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asleep = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait until the clock was moved past that point."""
+        self._asleep.set()
+        await super().sleep(seconds)
+
+    async def someone_sleeps(self) -> None:
+        """Wait until somebody goes to sleep who was not seen before."""
+        async with asyncio.timeout(5):
+            await self._asleep.wait()
+        self._asleep.clear()
+        # The sleeper noted its time within the same step of its task.
 
 
 class OpenQuota:

@@ -72,12 +72,19 @@ def calls(*made: Call, **more: Any) -> Reply:
     return Reply(calls=made, **more)
 
 
-def status(code: int, message: str = "scripted", **more: Any) -> Reply:
+def status(
+    http_status: int,
+    message: str = "scripted",
+    *,
+    code: str | None = None,
+    type: str = "scripted_error",
+    headers: Mapping[str, str] | None = None,
+) -> Reply:
     """An HTTP status with an error body."""
-    error = {"error": {"message": message, "type": more.pop("type", "scripted_error")}}
-    if (error_code := more.pop("code", None)) is not None:
-        error["error"]["code"] = error_code
-    return Reply(status=code, body=json.dumps(error), **more)
+    error: dict[str, Any] = {"message": message, "type": type}
+    if code is not None:
+        error["code"] = code
+    return Reply(status=http_status, body=json.dumps({"error": error}), headers=headers or {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,7 @@
 """A server with the real wire and hardly any handlers, for tests of the wire alone."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 
 from protocol.base import EmptyResult
 from protocol.errors import WireError
@@ -88,5 +86,3 @@ class SmallServer:
 
 def _failures(error: Exception) -> WireError | None:
     return WireError(-32600, "known failure") if isinstance(error, KeyError) else None
-
-

@@ -9,30 +9,34 @@ import asyncio
 import contextlib
 import itertools
 import os
-import socket
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import orjson
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed
+from websockets.asyncio.client import connect
 
 from server.wire.auth import NoAuth
 from server.wire.connection import Connect, Connections
 from server.wire.http import HttpListener, TcpAddress, UnixAddress
 from server.wire.limits import WireLimits
-from server.wire.pair import PairClient, make_pair
+from server.wire.pair import make_pair
 from server.wire.sockets import connect_unix
 from server.wire.stdio import StdioServer
-from server.wire.transport import PeerGone
 from server.wire.unix import RelayListener
 from state.clock import Clock, SystemClock
+from tests.support.wire_links import (
+    LINE_BYTES_MAX,
+    LineLink,
+    Link,
+    PairLink,
+    WebSocketLink,
+    line_link,
+)
 
 Kind = Literal["pair", "websocket", "stdio", "relay", "unix-websocket"]
 KINDS: tuple[Kind, ...] = ("pair", "websocket", "stdio", "relay", "unix-websocket")
 WAIT_S = 5.0
-_LINE_BYTES_MAX = 1 << 26
 
 
 class RpcError(Exception):
@@ -43,32 +47,6 @@ class RpcError(Exception):
         self.message: str = error["message"]
         self.data = error.get("data")
         super().__init__(f"{self.code} {self.message}")
-
-
-class Link(Protocol):
-    """Raw frames to and from a server."""
-
-    async def send(self, frame: bytes) -> None:
-        """Send one message, whatever bytes it is."""
-        ...
-
-    async def receive(self) -> bytes | None:
-        """The next message, or None when the server has closed."""
-        ...
-
-    async def close(self) -> None:
-        """Leave."""
-        ...
-
-    @property
-    def close_code(self) -> int | None:
-        """The code that the server closed with, where the transport has codes."""
-        ...
-
-    @property
-    def close_reason(self) -> str | None:
-        """Its reason."""
-        ...
 
 
 class WireClient:
@@ -95,7 +73,7 @@ class WireClient:
             "optOutNotificationMethods": opt_out,
         }
         info = {"name": "test_client", "version": "1.0"}
-        result = await self.request(
+        result: dict[str, Any] = await self.request(
             "initialize", {"clientInfo": info, "capabilities": capabilities}
         )
         await self.notify("initialized")
@@ -205,7 +183,7 @@ class Wire:
         self._folder = folder
         self._limits = limits
         self._clock = clock
-        self._pairs = Connections(connect)
+        self._pairs = Connections(connect, limits)
         self._http: HttpListener | None = None
         self._unix: HttpListener | None = None
         self._relay: RelayListener | None = None
@@ -281,16 +259,18 @@ class Wire:
                 await self.relay()
                 connection = connect_unix(self.relay_path)
                 reader, writer = await asyncio.open_unix_connection(
-                    sock=connection, limit=_LINE_BYTES_MAX
+                    sock=connection, limit=LINE_BYTES_MAX
                 )
-                yield LineLink(reader, writer)
-                writer.close()
+                try:
+                    yield LineLink(reader, writer)
+                finally:
+                    writer.close()
             case "stdio":
                 async with self._stdio() as link:
                     yield link
 
     @contextlib.asynccontextmanager
-    async def _stdio(self) -> AsyncIterator["LineLink"]:
+    async def _stdio(self) -> AsyncIterator[LineLink]:
         """A stdio server on two pipes of this process."""
         stdin_read, stdin_write = os.pipe()
         stdout_read, stdout_write = os.pipe()
@@ -315,7 +295,7 @@ class Wire:
 
 _WEBSOCKET: dict[str, Any] = {
     "compression": None,
-    "max_size": _LINE_BYTES_MAX,
+    "max_size": LINE_BYTES_MAX,
     "ping_interval": None,
     "proxy": None,
 }
@@ -335,136 +315,3 @@ async def wired(
         yield wire
     finally:
         await wire.stop()
-
-
-async def line_link(read_fd: int, write_fd: int) -> "LineLink":
-    """A link over two pipe descriptors, which it owns from now on."""
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=_LINE_BYTES_MAX)
-    read_transport, _ = await loop.connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_fd, "rb", buffering=0)
-    )
-    unused = asyncio.StreamReader()
-    transport, protocol = await loop.connect_write_pipe(
-        lambda: asyncio.StreamReaderProtocol(unused), os.fdopen(write_fd, "wb", buffering=0)
-    )
-    writer = asyncio.StreamWriter(transport, protocol, unused, loop)
-    return LineLink(reader, writer, read_transport)
-
-
-class PairLink:
-    """A link in this process."""
-
-    def __init__(self, client: PairClient) -> None:
-        self._client = client
-
-    async def send(self, frame: bytes) -> None:
-        """Send one message."""
-        await self._client.send(frame)
-
-    async def receive(self) -> bytes | None:
-        """The next message."""
-        return await self._client.receive()
-
-    async def close(self) -> None:
-        """Leave."""
-        with contextlib.suppress(PeerGone):
-            await self._client.close()
-
-    @property
-    def close_code(self) -> int | None:
-        """The code that the server closed with."""
-        return self._client.ending.code if self._client.ending else None
-
-    @property
-    def close_reason(self) -> str | None:
-        """Its reason."""
-        return self._client.ending.reason if self._client.ending else None
-
-
-class WebSocketLink:
-    """A link over a WebSocket."""
-
-    def __init__(self, connection: ClientConnection) -> None:
-        self.connection = connection
-
-    async def send(self, frame: bytes) -> None:
-        """Send one text frame, also of bytes that are no UTF-8."""
-        await self.connection.send(frame, text=True)
-
-    async def receive(self) -> bytes | None:
-        """The next message."""
-        try:
-            return await self.connection.recv(decode=False)
-        except ConnectionClosed:
-            return None
-
-    async def close(self) -> None:
-        """Leave."""
-        await self.connection.close()
-
-    @property
-    def close_code(self) -> int | None:
-        """The code that the server closed with."""
-        return self.connection.close_code
-
-    @property
-    def close_reason(self) -> str | None:
-        """Its reason."""
-        return self.connection.close_reason
-
-
-class LineLink:
-    """A link over byte streams."""
-
-    close_code = None
-    close_reason = None
-
-    def __init__(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        read_transport: asyncio.BaseTransport | None = None,
-    ) -> None:
-        self.reader = reader
-        self.writer = writer
-        self._read_transport = read_transport
-
-    async def send(self, frame: bytes) -> None:
-        """Send one line."""
-        await self.send_bytes(frame + b"\n")
-
-    async def send_bytes(self, data: bytes) -> None:
-        """Send bytes as they are."""
-        self.writer.write(data)
-        await self.writer.drain()
-
-    async def receive(self) -> bytes | None:
-        """The next line."""
-        try:
-            line = await self.reader.readline()
-        except ConnectionResetError:
-            return None
-        return line.rstrip(b"\n") or None
-
-    async def close(self) -> None:
-        """Say that nothing more will be sent."""
-        if self.writer.can_write_eof():
-            with contextlib.suppress(OSError):
-                self.writer.write_eof()
-        else:
-            self.writer.close()
-
-    def abandon(self) -> None:
-        """Close both directions at once."""
-        self.writer.close()
-        if self._read_transport is not None:
-            self._read_transport.close()
-
-
-def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

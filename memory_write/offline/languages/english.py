@@ -25,7 +25,10 @@ _TOOLING = (
     r"|migrations?|licen[cs]e|command (?:to|for) [\w -]{2,40}|docs|documentation|logs|app|server)"
 )
 _SELF = r"(?:i|we|the user|user|the team)"
-_ADVERB = r"(?: (?:really|strongly|usually|generally|normally|mostly|mainly|typically|also|both|just|still|always|definitely|much|personally|only|all))*"
+_ADVERB = (
+    r"(?: (?:really|strongly|usually|generally|normally|mostly|mainly|typically|also|both|just"
+    r"|still|always|definitely|much|personally|only|all))*"
+)
 VERBS = (
     r"(?:keep|use|run|write|put|add|make|commit|name|avoid|stop|start|answer|reply|respond|prefer"
     r"|format|indent|call|leave|include|ask|check|test|show|explain|document|limit|sign|squash"

@@ -18,7 +18,8 @@ FRENCH = Lexicon(
     name="french",
     common_words=frozenset(
         "le la les l d j n qu s à un une je nous est sont ne pas dans de des du et en pour avec "
-        "mes notre toujours jamais avant chaque il faut doivent doit plaît au aux que on".split()
+        "mon ma mes notre toujours jamais avant chaque il faut doivent doit plaît au aux que "
+        "on".split()
     ),
     opener=pattern(
         r"(?:ok|bien|merci|parfait|super|oui|et|mais|s'il te plaît|s'il vous plaît|au fait|aussi"

@@ -118,7 +118,7 @@ class OpenAIResponses:
                 "/responses",
                 cast_to=object,
                 content=await _encoded(body),
-                options={"headers": {"Accept": "text/event-stream"}},
+                options={"headers": self._headers()},
                 stream=True,
                 stream_cls=openai.AsyncStream[object],
             )
@@ -167,6 +167,20 @@ class OpenAIResponses:
             rate_limits=from_headers(headers, now_ms=self._clock.now_ms()),
         )
 
+    def _headers(self) -> "dict[str, str | openai.Omit]":
+        """A key goes as a bearer token, unless the settings bring a header of their own for it."""
+        import openai
+
+        headers: dict[str, str | openai.Omit] = {
+            "Accept": "text/event-stream",
+            "Content-Type": "application/json",
+            **self._settings.headers,
+        }
+        if not any(name.lower() == "authorization" for name in headers):
+            key = self._settings.api_key
+            headers["Authorization"] = f"Bearer {key}" if key else openai.Omit()
+        return headers
+
     async def _ready(self) -> "openai.AsyncOpenAI":
         if self._client is not None:
             return self._client
@@ -182,15 +196,11 @@ class OpenAIResponses:
 
         settings, limits = self._settings, self._limits
         timeout = httpx2.Timeout(limits.idle_timeout_s, connect=limits.connect_timeout_s)
-        headers: dict[str, Any] = {**settings.headers, "Content-Type": "application/json"}
-        if settings.api_key is None:
-            headers["Authorization"] = openai.Omit()
         return openai.AsyncOpenAI(
             api_key=settings.api_key or "none",
             base_url=settings.base_url,
             max_retries=0,
             timeout=timeout,
-            default_headers=headers,
             http_client=httpx2.AsyncClient(trust_env=False, timeout=timeout),
         )
 

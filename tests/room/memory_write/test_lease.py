@@ -10,7 +10,7 @@ from state.errors import LeaseLost
 from state.recovery import State
 from state.stores.jobs import Claim, Claimed
 from tests.support.clock import ManualClock
-from tests.support.learning import opened, put_thread
+from tests.support.learning import WatchedClock, opened, put_thread
 
 
 async def claim_one(state: State, lease_s: int = 90) -> Claim:
@@ -31,49 +31,37 @@ async def lease_until_ms(state: State, claim: Claim) -> int | None:
     return row.lease_until_ms if row else None
 
 
-async def turn_over(times: int = 200) -> None:
-    """Let other tasks and the database's thread go on."""
-    for _ in range(times):
-        await asyncio.sleep(0.0005)
-
-
 async def test_heartbeats_move_the_lease_while_the_body_runs(tmp_path: Path) -> None:
     """Each one sets it anew; after the body nothing beats."""
-    clock = ManualClock()
+    clock = WatchedClock()
     async with opened(tmp_path, clock) as state:
         claim = await claim_one(state)
         async with held(state, claim, heartbeat_s=15, lease_s=90):
             first = await lease_until_ms(state, claim)
             assert first is not None
-            await turn_over(5)
+            await clock.someone_sleeps()
             clock.advance(15)
-            async with asyncio.timeout(5):
-                while await lease_until_ms(state, claim) == first:
-                    await asyncio.sleep(0)
+            await clock.someone_sleeps()
             assert await lease_until_ms(state, claim) == first + 15_000
         clock.advance(60)
-        await turn_over(5)
         assert await lease_until_ms(state, claim) == first + 15_000
 
 
 @pytest.mark.requirement("S12")
 async def test_a_body_whose_job_was_taken_over_is_ended(tmp_path: Path) -> None:
     """It learns at the next heartbeat, in the middle of whatever it awaits."""
-    clock = ManualClock()
+    clock = WatchedClock()
     async with opened(tmp_path, clock) as state:
         claim = await claim_one(state)
         async with state.database.writing() as tx:
             await state.jobs.clear(tx, "v1")
-        began = asyncio.Event()
 
         async def work() -> None:
             async with held(state, claim, heartbeat_s=15, lease_s=90):
-                began.set()
                 await asyncio.Event().wait()
 
         task = asyncio.create_task(work())
-        await began.wait()
-        await turn_over(5)
+        await clock.someone_sleeps()
         clock.advance(15)
         async with asyncio.timeout(5):
             with pytest.raises(LeaseLost):

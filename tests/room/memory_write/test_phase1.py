@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory_write.limits import DailyBudget, MemorySettings, Phase1Limits
+from memory_write.phase1.allowance import day_of
 from memory_write.phase1.report import Phase1Report
 from memory_write.phase1.run import Phase1
 from memory_write.ports import ExtractionRequest, ModelFailed, ModelUse
@@ -106,8 +107,6 @@ class Bench:
 
 
 def _day(state: State) -> str:
-    from memory_write.phase1.allowance import day_of
-
     return day_of(state.clock.now_ms())
 
 
@@ -187,9 +186,12 @@ async def test_thirty_greetings_cost_nothing_and_leave_nothing(state: State) -> 
     assert (report.claimed, report.empty, report.succeeded) == (30, 30, 0)
     assert bench.model.requests == []
     assert await bench.consolidation() is None
+    assert {one.data["reason"] for one in bench.announced.all if "reason" in one.data} == {
+        "small_talk"
+    }
 
 
-@pytest.mark.requirement("C13")
+@pytest.mark.requirement("C13", "G4")
 async def test_nothing_worth_keeping_is_told_apart_from_a_model_that_is_down(
     state: State,
 ) -> None:
@@ -201,7 +203,7 @@ async def test_nothing_worth_keeping_is_told_apart_from_a_model_that_is_down(
     report = await bench.automatic()
     assert (report.empty, report.failed) == (1, {"model:outage": 1})
     first, second = await bench.job(empty), await bench.job(down)
-    assert first is not None and (first.status, first.outcome) == ("done", "empty")
+    assert first is not None and (first.status, first.outcome) == ("done", "empty:nothing_kept")
     assert second is not None and (second.status, second.reason) == ("failed", "model:outage")
 
 
@@ -345,6 +347,19 @@ async def test_secrets_reach_neither_the_model_nor_the_store(state: State) -> No
     assert SECRET not in output.raw_memory + output.rollout_summary
 
 
+async def test_a_provider_s_words_are_cut_and_redacted_before_they_stand_with_a_job(
+    state: State,
+) -> None:
+    """Some repeat the credential that they refuse; the report counts by class."""
+    refused = ModelFailed(f"unauthorized: key {SECRET} {'x' * 5_000}", transient=False)
+    thread_id = await put_thread(state, PREFERENCE)
+    bench = Bench(state, ScriptedExtraction(refused))
+    assert (await bench.automatic()).failed == {"model:unauthorized": 1}
+    job = await bench.job(thread_id)
+    assert job is not None and job.reason is not None
+    assert SECRET not in job.reason and len(job.reason) < 400
+
+
 @pytest.mark.parametrize("mode", ["disabled", "polluted"])
 async def test_threads_that_may_not_become_memory_are_never_claimed(
     state: State, mode: str
@@ -405,13 +420,15 @@ async def test_an_automatic_pass_claims_a_few_and_says_that_there_is_more(state:
 async def test_no_more_run_at_once_than_allowed(state: State) -> None:
     """However many wait."""
 
-    async def slowly(request: ExtractionRequest) -> str:
-        await asyncio.sleep(0.01)
+    three = asyncio.Barrier(3)
+
+    async def together(request: ExtractionRequest) -> str:
+        await asyncio.wait_for(three.wait(), 5)
         return GOOD_REPLY
 
     for number in range(12):
         await put_thread(state, PREFERENCE, name=str(number))
-    bench = Bench(state, ScriptedExtraction(slowly), limits=Phase1Limits(concurrent_max=3))
+    bench = Bench(state, ScriptedExtraction(together), limits=Phase1Limits(concurrent_max=3))
     assert (await bench.everything()).succeeded == 12
     assert bench.model.most_at_once == 3
 
@@ -485,7 +502,7 @@ async def test_a_worker_whose_job_was_taken_over_leaves_no_trace(state: State) -
     report = await bench.automatic()
     assert report.failed == {"lease_lost": 1}
     assert await bench.output(thread_id) is None
-    assert await bench.spent() == 0
+    assert await bench.spent() == 1_000, "the tokens are spent all the same"
     job = await bench.job(thread_id)
     assert job is not None and job.status == "running"
     assert bench.announced.outcomes() == ["lost"]

@@ -52,6 +52,19 @@ async def _publish(state: State) -> None:
     assert report.status == "published", report
 
 
+def _plant_links(live: Path, outside: Path) -> None:
+    outside.mkdir()
+    (outside / "kept.md").write_text("kept")
+    live.mkdir()
+    (live / "extensions").symlink_to(outside)
+    (live / "MEMORY.md").symlink_to(outside / "kept.md")
+
+
+def _move_behind_a_link(live: Path, moved: Path) -> None:
+    live.rename(moved)
+    live.symlink_to(moved)
+
+
 async def test_a_first_start_with_nothing_stored_calls_no_model(state: State, live: Path) -> None:
     agent = ScriptedConsolidator(write_well)
     report = await phase2_of(state, agent).run(ignore_cooldown=False)
@@ -430,18 +443,13 @@ async def test_links_in_the_folder_are_removed_and_a_linked_root_is_refused(
 ) -> None:
     await put_output(state, "the user wants small commits")
     outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "kept.md").write_text("kept")
-    live.mkdir()
-    (live / "extensions").symlink_to(outside)
-    (live / "MEMORY.md").symlink_to(outside / "kept.md")
+    _plant_links(live, outside)
     await _publish(state)
     assert (outside / "kept.md").read_text() == "kept"
     assert [path.name for path in outside.iterdir()] == ["kept.md"]
     assert not (live / "extensions").is_symlink()
 
-    live.rename(tmp_path / "moved")
-    live.symlink_to(tmp_path / "moved")
+    _move_behind_a_link(live, tmp_path / "moved")
     before = contents(tmp_path / "moved")
     await put_output(state, "the checks run with make check")
     report = await phase2_of(state, ScriptedConsolidator(write_well)).run(ignore_cooldown=True)

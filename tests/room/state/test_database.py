@@ -27,6 +27,7 @@ ENDLESS = Query(
     "select count(*) as n from n",
 )
 WAIT_S = 5
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -97,7 +98,7 @@ async def test_random_cancellations_leave_no_open_transaction_and_no_half_unit(
 async def test_a_cancellation_at_each_turn_of_the_loop_is_rolled_back_or_complete(
     database: Database, point: int
 ) -> None:
-    """The same unit, cancelled after 0 to 39 turns of the loop: at BEGIN, in the body, at COMMIT."""
+    """One unit, cancelled after so many turns of the loop: at BEGIN, in the body, at COMMIT."""
     task = asyncio.create_task(put_unit(database, 1))
     for _ in range(point):
         await asyncio.sleep(0)
@@ -203,10 +204,9 @@ async def test_two_processes_write_into_one_database(database: Database) -> None
         "    await database.close()\n"
         "asyncio.run(main(sys.argv[1], int(sys.argv[2])))\n"
     )
-    root = Path(__file__).resolve().parents[3]
     children = [
         await asyncio.create_subprocess_exec(
-            sys.executable, "-c", program, str(database.path), str(first), cwd=root
+            sys.executable, "-c", program, str(database.path), str(first), cwd=ROOT
         )
         for first in (0, 100)
     ]
@@ -231,10 +231,9 @@ def test_files_are_private_whatever_the_umask(tmp_path: Path) -> None:
         "    await database.close()\n"
         "asyncio.run(main())\n"
     )
-    root = Path(__file__).resolve().parents[3]
     found = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path / "state.sqlite")],
-        cwd=root,
+        cwd=ROOT,
         check=True,
         capture_output=True,
         text=True,

@@ -45,7 +45,8 @@ def test_the_lock_falls_with_a_process_that_is_killed(tmp_path: Path) -> None:
     lock = OwnerLock(Home(tmp_path))
     holder = subprocess.Popen(
         [sys.executable, "-c", _HOLD, str(ROOT), str(tmp_path)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     with holder:
         assert holder.stdout and holder.stdout.readline() == b"True\n"

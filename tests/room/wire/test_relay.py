@@ -14,7 +14,8 @@ import pytest
 from server.wire.sockets import bind_unix
 from tests.support.small_server import SmallServer
 from tests.support.source import ROOT
-from tests.support.wire import WAIT_S, WireClient, line_link, wired
+from tests.support.wire import WAIT_S, WireClient, wired
+from tests.support.wire_links import line_link
 
 _RELAY = f"""
 import sys
@@ -30,7 +31,9 @@ def relaying(home: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """A relaying process on pipes."""
     process = subprocess.Popen(
         [sys.executable, "-c", _RELAY, str(home)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     try:
         yield process

@@ -32,7 +32,7 @@ def test_a_dead_socket_is_replaced_and_a_live_one_is_not(tmp_path: Path) -> None
     bind_unix(path).close()
     assert path.exists()
     listener = bind_unix(path)
-    with pytest.raises(AddressRefused, match="already in use at .*a.sock"):
+    with pytest.raises(AddressRefused, match=r"already in use at .*a\.sock"):
         bind_unix(path)
     with connect_unix(path):
         pass

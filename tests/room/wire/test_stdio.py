@@ -86,7 +86,9 @@ def test_header_framing_gets_one_clear_error_and_the_end(loop: str) -> None:
     """The process does not wait for a line that will never come."""
     body = orjson.dumps(HELLO)
     process = subprocess.Popen(
-        spawn_arguments(loop), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        spawn_arguments(loop),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
     with process:
@@ -113,8 +115,11 @@ def test_large_lines_work_larger_ones_are_refused_by_id_and_the_next_one_works()
 async def test_a_stream_without_a_line_end_is_closed_and_memory_stays_bounded() -> None:
     """A hundred megabytes are offered; the process ends long before and stays small."""
     process = await asyncio.create_subprocess_exec(
-        *spawn_arguments(), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE, limit=1 << 20,
+        *spawn_arguments(),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        limit=1 << 20,
     )
     assert process.stdin and process.stdout and process.stderr
     piece, sent = b"x" * (1 << 20), 0
@@ -139,7 +144,8 @@ def test_other_holders_of_the_pipe_still_block(loop: str) -> None:
     """A log on the same pipe as the messages never fails because the pipe would block."""
     process = subprocess.Popen(
         ["sh", "-c", 'exec "$@" 2>&1', "sh", *spawn_arguments(loop)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     out, _ = process.communicate(lines(HELLO, name(1, "n")), timeout=30)
     assert process.returncode == 0

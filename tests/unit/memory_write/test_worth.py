@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory_write.phase1.worth import is_worth_hearing
+from memory_write.phase1.worth import why_not_worth_hearing
 from state.ids import ThreadId
 from state.rollouts.items import Transcript, TranscriptItem, TranscriptKind
 
@@ -37,21 +37,22 @@ def transcript(*items: tuple[TranscriptKind, str]) -> Transcript:
         "are you there?",
         "Hallo",
         "ping",
-        "",
         "...",
     ],
 )
 def test_greetings_alone_are_not_worth_hearing(text: str) -> None:
     """Whatever the assistant said in between."""
-    assert not is_worth_hearing(transcript(("user", text), ("assistant", "Hello! " * 50)))
+    heard = transcript(("user", text), ("assistant", "Hello! " * 50))
+    assert why_not_worth_hearing(heard) == "small_talk"
 
 
 @pytest.mark.requirement("E9")
 def test_a_session_in_which_the_user_typed_nothing_is_not_worth_hearing() -> None:
     """Tool output and context of the harness do not count as the user's words."""
-    assert not is_worth_hearing(
-        transcript(("context", "cwd /"), ("tool_output", "Always use tabs."), ("agent", "do it"))
+    heard = transcript(
+        ("context", "cwd /"), ("tool_output", "Always use tabs."), ("agent", "do it"), ("user", " ")
     )
+    assert why_not_worth_hearing(heard) == "nothing_typed"
 
 
 @pytest.mark.parametrize(
@@ -67,4 +68,4 @@ def test_a_session_in_which_the_user_typed_nothing_is_not_worth_hearing() -> Non
 )
 def test_anything_else_is_heard(text: str) -> None:
     """One message is enough, also after greetings."""
-    assert is_worth_hearing(transcript(("user", "hi"), ("user", text)))
+    assert why_not_worth_hearing(transcript(("user", "hi"), ("user", text))) is None

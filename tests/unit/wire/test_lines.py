@@ -52,7 +52,9 @@ def test_a_stream_without_a_line_end_is_given_up_and_nothing_is_kept() -> None:
 
 
 @pytest.mark.requirement("FR-T13")
-@pytest.mark.parametrize("first", [b"Content-Length: 10\r\n", b"content-length:1\n", b"\nContent-Type: x\n"])
+@pytest.mark.parametrize(
+    "first", [b"Content-Length: 10\r\n", b"content-length:1\n", b"\nContent-Type: x\n"]
+)
 def test_a_header_in_front_ends_the_stream_with_one_clear_error(first: bytes) -> None:
     """Other framings are recognised, not misread."""
     [refused] = cut(first, b'\r\n{"id":1}\n')

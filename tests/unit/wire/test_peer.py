@@ -114,9 +114,7 @@ async def test_an_ending_peer_sends_what_waits_and_its_marker() -> None:
 async def test_a_marker_that_was_opted_out_is_not_sent() -> None:
     """It is a notification like the others."""
     peer = make_peer()
-    peer.introduce(
-        Introduction(name="n", version="1", opted_out=frozenset({"server/lagged"}))
-    )
+    peer.introduce(Introduction(name="n", version="1", opted_out=frozenset({"server/lagged"})))
     for _ in range(9):
         peer.send(b"d", lossless=False, thread_id="t")
     assert await drained(peer) == [b"d"] * 4

@@ -1,0 +1,214 @@
+"""Finds the remembered statements that answer a question: plain weighted overlap of words.
+
+Pure. Every statement keeps its file, line and threads, so that an answer can cite what it used.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from memory_write.offline.terms import shown_words, stem, terms
+
+HANDBOOK = "MEMORY.md"
+SUMMARY = "memory_summary.md"
+NOTES = "extensions/ad_hoc/notes/"
+ANSWERS_MAX = 5
+OVERVIEW_MAX = 10
+QUERIES_MAX = 12
+WINDOW_LINES = 160
+BEST_SHARE_MIN = 0.6
+GENERIC_WEIGHT = 0.4
+_THREAD = re.compile(r"\bthread_id=([0-9a-fA-F-]{36})\b")
+_TASK = re.compile(r"^## Task (\d+)\b")
+_REFERENCES = re.compile(r"\s*\[(Task \d+(?:, Task \d+)*)\]\s*$")
+_APPLIES = re.compile(r"^applies_to: cwd=([^;]*);")
+_CUT = re.compile(r"…\d+ (?:tokens|chars) truncated…")
+# Words of a question that say nothing about its subject, beyond those that carry no meaning at all.
+_ABOUT = frozenset(
+    "habit habits know about me tell memory remember here project repo please style convention "
+    "rule preference like kind sort anything something everything current question again usual "
+    "repository codebase answer mind keep what who how choose".split()
+)
+_GENERIC = frozenset(
+    "run write work name add show start set put check build do go read file".split()
+)
+_WIDER_FORMS: Mapping[str, tuple[str, ...]] = {
+    "english": ("british", "american", "spell", "australian"),
+    "spell": ("british", "american", "english"),
+    "language": ("english", "german", "french", "spanish", "chinese", "python", "typescript"),
+    "temperature": ("celsius", "fahrenheit"),
+    "unit": ("celsius", "fahrenheit", "metric", "imperial"),
+    "weather": ("celsius", "fahrenheit", "live"),
+    "home": ("live",),
+    "city": ("live",),
+    "country": ("live",),
+    "location": ("live",),
+    "indent": ("tab", "space"),
+    "indentation": ("tab", "space"),
+    "db": ("postgres", "mysql", "sqlite"),
+    "install": ("npm", "pnpm", "yarn", "uv", "pip", "poetry"),
+    "package": ("npm", "pnpm", "yarn", "uv", "pip", "poetry"),
+    "length": ("line", "paragraph", "short", "long"),
+    "long": ("line", "paragraph", "short", "shorter"),
+    "type": ("hint",),
+    "git": ("commit", "branch", "merge", "rebase"),
+    "style": ("hint", "line", "paragraph"),
+    "heading": ("title",),
+}
+_WIDER = {stem(word): tuple(map(stem, others)) for word, others in _WIDER_FORMS.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """One remembered statement and where it stands."""
+
+    text: str
+    path: str
+    line: int
+    cwd: str
+    thread_ids: tuple[str, ...] = ()
+
+
+def subject(question: str) -> frozenset[str]:
+    """The words that a question is about; empty when it is about the user as a whole."""
+    return frozenset(term for term in terms(question) if term not in _ABOUT)
+
+
+def queries(question: str) -> tuple[str, ...]:
+    """Texts to search for literally: stems, which find their longer forms, and what they widen to.
+
+    A word is asked for as typed too where its stem is no beginning of it.
+    """
+    wanted = subject(question)
+    typed = [word for word in shown_words(question, count_max=40) if stem(word) in wanted]
+    odd = [word for word in typed if not word.startswith(stem(word))]
+    wider = {other for term in wanted for other in _WIDER.get(term, ())}
+    special = sorted(wanted - _GENERIC, key=lambda term: (-len(term), term))
+    every = (*special, *odd, *sorted(wanted & _GENERIC), *sorted(wider - wanted))
+    return tuple(dict.fromkeys(every))[:QUERIES_MAX]
+
+
+def from_handbook(content: str, *, first_line: int) -> list[Recalled]:
+    """The statements of a handbook, with the threads that their tasks cite."""
+    found: list[Recalled] = []
+    waiting: list[tuple[Recalled, str]] = []
+    threads: dict[str, tuple[str, ...]] = {}
+    cwd, section, task = "", "", ""
+    for number, line in enumerate(content.split("\n"), first_line):
+        if _CUT.search(line):
+            break  # behind a cut the line numbers are not known
+        if line.startswith("# "):
+            found += [_cited(one, names, threads) for one, names in waiting]
+            waiting, threads, cwd, section, task = [], {}, "", "", ""
+        elif applies := _APPLIES.match(line):
+            cwd = applies.group(1).strip()
+        elif opened := _TASK.match(line):
+            section, task = "task", opened.group(1)
+        elif line.startswith("## "):
+            section = "statements"
+        elif section == "task" and line.startswith("- "):
+            threads[task] = (*threads.get(task, ()), *_THREAD.findall(line))
+        elif section == "statements" and line.startswith("- "):
+            references = _REFERENCES.search(line)
+            text = _REFERENCES.sub("", line)[2:].strip()
+            if not text.startswith("removed by hand"):
+                one = Recalled(text=text, path=HANDBOOK, line=number, cwd=cwd)
+                waiting.append((one, references.group(1) if references else ""))
+    return found + [_cited(one, names, threads) for one, names in waiting]
+
+
+def _cited(one: Recalled, references: str, threads: Mapping[str, tuple[str, ...]]) -> Recalled:
+    ids = [thread for task in re.findall(r"\d+", references) for thread in threads.get(task, ())]
+    return replace(one, thread_ids=tuple(dict.fromkeys(ids)))
+
+
+def is_cut(page: Mapping[str, Any]) -> bool:
+    """Whether a page of the handbook lacks some of its lines."""
+    return bool(page.get("truncated")) or bool(_CUT.search(str(page.get("content", ""))))
+
+
+def window(search_result: Mapping[str, Any], question: str) -> int | None:
+    """The first line to read of a handbook too long to be read whole: around its best hit."""
+    wanted = subject(question)
+    hits = [
+        (len(wanted & terms(str(match.get("content", "")))), -int(match["match_line_number"]))
+        for match in search_result.get("matches", ())
+        if match.get("path") == HANDBOOK
+        and isinstance(match.get("match_line_number"), int)
+        and _REFERENCES.search(str(match.get("content", "")))
+    ]
+    return max(1, -max(hits)[1] - WINDOW_LINES // 2) if hits else None
+
+
+def from_summary(lines: Sequence[str]) -> list[Recalled]:
+    """The statements of the injected summary, without its index of topics."""
+    found: list[Recalled] = []
+    for number, line in enumerate(lines, 1):
+        if line.strip() == "## What's in Memory":
+            break
+        if line.startswith("- "):
+            found.append(Recalled(text=line[2:].strip(), path=SUMMARY, line=number, cwd=""))
+    return found
+
+
+def from_notes(search_result: Mapping[str, Any]) -> list[Recalled]:
+    """Lines of notes that a search found; they are in force before they are worked in."""
+    found: list[Recalled] = []
+    for match in search_result.get("matches", ()):
+        path, number = str(match.get("path", "")), match.get("match_line_number")
+        text = str(match.get("content", "")).strip().removeprefix("- ")
+        if path.startswith(NOTES) and isinstance(number, int) and not text.startswith("#"):
+            found.append(Recalled(text=text, path=path, line=number, cwd=""))
+    return found
+
+
+def best(
+    question: str, candidates: Iterable[Recalled], *, cwd: str, exact_cwd: bool = False
+) -> list[Recalled]:
+    """The statements that answer the question best, the best first."""
+    known = [(one, terms(one.text)) for one in candidates if not exact_cwd or one.cwd == cwd]
+    wanted = subject(question)
+    if not wanted:
+        return [one for one, _ in known][:OVERVIEW_MAX]
+    common = Counter(term for _, said in known for term in said)
+    scored = [(_score(wanted, said, common, one, cwd), one) for one, said in known]
+    scored = [(score, one) for score, one in scored if score > 0]
+    scored.sort(key=lambda pair: (-pair[0], pair[1].path, pair[1].line))
+    if not scored:
+        return []
+    least = scored[0][0] * BEST_SHARE_MIN
+    chosen: dict[str, Recalled] = {}
+    for score, one in scored:
+        if score >= least:
+            chosen.setdefault(one.text.removesuffix("[ad-hoc note]").strip(), one)
+    return list(chosen.values())[:ANSWERS_MAX]
+
+
+def _score(
+    wanted: frozenset[str],
+    said: frozenset[str],
+    common: Mapping[str, int],
+    one: Recalled,
+    cwd: str,
+) -> float:
+    """Words in common, rare ones weighing more; only generic ones count for little."""
+    specific = bool(wanted - _GENERIC)
+    score = 0.0
+    hit = False
+    for term in wanted:
+        weight = GENERIC_WEIGHT if term in _GENERIC else 1.0
+        if term in said:
+            score += weight * (1 + 1 / common[term])
+            hit = hit or term not in _GENERIC
+            continue
+        wider = [other for other in _WIDER.get(term, ()) if other in said]
+        if wider:
+            score += 0.7 * weight * (1 + 1 / common[wider[0]])
+            hit = True
+    if specific and not hit:
+        return 0.0
+    if score and cwd and one.cwd:
+        score += 0.5 if cwd == one.cwd or cwd.startswith(f"{one.cwd.rstrip('/')}/") else -0.2
+    return score

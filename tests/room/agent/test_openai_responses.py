@@ -1,0 +1,242 @@
+"""The openai provider against a real HTTP server that speaks the Responses API."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from server.agent.errors import ProviderFailed
+from server.agent.limits import ModelLimits
+from server.agent.models.base import (
+    Completed,
+    MessageDelta,
+    MessageStarted,
+    ModelEvent,
+    ModelRequest,
+    OutputItem,
+    ReasoningDelta,
+    ReasoningStarted,
+)
+from server.agent.models.openai_responses import OpenAIResponses
+from server.settings import ProviderSettings
+from state.clock import SystemClock
+from tests.support.responses_server import Call, Reply, ResponsesServer, calls, says, status
+
+TOOLS = (
+    {
+        "type": "namespace",
+        "name": "memories",
+        "description": "Tools in the memories namespace.",
+        "tools": [
+            {
+                "type": "function",
+                "name": "search",
+                "description": "search",
+                "strict": False,
+                "parameters": {"type": "object", "properties": {}},
+            }
+        ],
+    },
+)
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[ResponsesServer]:
+    async with ResponsesServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def provider(model: ResponsesServer) -> AsyncIterator[OpenAIResponses]:
+    made = provider_of(model)
+    yield made
+    await made.close()
+
+
+def provider_of(model: ResponsesServer, **more: Any) -> OpenAIResponses:
+    settings = ProviderSettings(name="mock", base_url=model.base_url, wire_api="responses", **more)
+    return OpenAIResponses(settings, clock=SystemClock(), limits=ModelLimits())
+
+
+def request(text: str = "hello", **more: Any) -> ModelRequest:
+    content = [{"type": "input_text", "text": text}]
+    item = {"type": "message", "role": "user", "content": content}
+    return ModelRequest(model="m", instructions="be brief", input=[item], **more)
+
+
+async def events(provider: OpenAIResponses, asked: ModelRequest) -> list[ModelEvent]:
+    return [event async for event in provider.stream(asked)]
+
+
+async def failure(provider: OpenAIResponses, asked: ModelRequest | None = None) -> ProviderFailed:
+    with pytest.raises(ProviderFailed) as caught:
+        await events(provider, asked or request())
+    return caught.value
+
+
+async def test_a_reply_comes_as_start_deltas_item_and_end(
+    model: ResponsesServer, provider: OpenAIResponses
+) -> None:
+    got = await events(provider, request())
+    assert isinstance(got[0], MessageStarted) and got[0].phase == "final_answer"
+    text = "".join(one.text for one in got if isinstance(one, MessageDelta))
+    assert text == "You said: hello -- mock-final"
+    assert isinstance(got[-2], OutputItem) and isinstance(got[-1], Completed)
+    assert got[-1].use.total_tokens > 0 and got[-1].use.cached_input_tokens > 0
+    body = model.requests[0].body
+    assert body["instructions"] == "be brief" and body["store"] is False and body["stream"]
+
+
+async def test_deltas_that_came_in_one_read_are_joined(
+    model: ResponsesServer, provider: OpenAIResponses
+) -> None:
+    model.script(says("x" * 4_000))
+    got = await events(provider, request())
+    deltas = [one for one in got if isinstance(one, MessageDelta)]
+    assert sum(len(one.text) for one in deltas) == 4_000
+    assert len(deltas) < 200
+
+
+async def test_reasoning_comes_with_its_summary(
+    model: ResponsesServer, provider: OpenAIResponses
+) -> None:
+    model.script(says("done", reasoning="thinking about it"))
+    got = await events(provider, request(effort="high"))
+    assert isinstance(got[0], ReasoningStarted)
+    summary = "".join(one.text for one in got if isinstance(one, ReasoningDelta))
+    assert summary == "thinking about it"
+    assert model.requests[0].body["reasoning"]["effort"] == "high"
+
+
+async def test_no_key_means_no_authorization_header(model: ResponsesServer) -> None:
+    for key, expected in ((None, None), ("sk-abc", "Bearer sk-abc")):
+        provider = provider_of(model, api_key=key, headers={"X-Team": "a"})
+        await events(provider, request())
+        await provider.close()
+        headers = model.requests[-1].headers
+        assert headers.get("authorization") == expected and headers["x-team"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "retryable"),
+    [
+        (status(400, "scripted bad request"), "other", False),
+        (status(400, "too long", code="context_length_exceeded"), "contextWindowExceeded", False),
+        (status(401, "no key"), "unauthorized", False),
+        (status(404, "no such model", code="model_not_found"), "modelNotFound", False),
+        (status(429, "slow down", headers={"retry-after": "7"}), "rateLimitExceeded", True),
+        (status(429, "none left", code="insufficient_quota"), "usageLimitExceeded", False),
+        (status(500), "internalServerError", True),
+        (status(503), "serverOverloaded", True),
+        (Reply(fails=("scripted", "scripted failure")), "other", False),
+        (Reply(fails=("server_is_overloaded", "busy")), "serverOverloaded", True),
+        (Reply(fails=("context_length_exceeded", "long")), "contextWindowExceeded", False),
+        (Reply(text="half", incomplete="max_output_tokens"), "other", False),
+        (Reply(text="half", cut=True), "other", True),
+        (Reply(raw=b"data: {broken\n\n"), "other", False),
+        (Reply(raw=b""), "other", True),
+    ],
+)
+async def test_each_failure_has_its_kind(
+    model: ResponsesServer,
+    provider: OpenAIResponses,
+    reply: Reply,
+    kind: str,
+    retryable: bool,
+) -> None:
+    model.script(reply)
+    failed = await failure(provider)
+    assert (failed.kind, failed.retryable) == (kind, retryable)
+    assert len(model.requests) == 1
+    if reply.headers:
+        assert failed.retry_after_s == 7
+
+
+async def test_an_http_failure_says_what_the_server_said(
+    model: ResponsesServer, provider: OpenAIResponses
+) -> None:
+    failed = await failure(provider, request("fail with status"))
+    assert '"scripted bad request"' in failed.message
+    failed = await failure(provider, request("fail with an error"))
+    assert failed.message == "stream disconnected before completion: scripted failure"
+
+
+async def test_a_server_that_is_not_there_is_a_passing_failure() -> None:
+    async with ResponsesServer() as gone:
+        provider = provider_of(gone)
+    failed = await failure(provider)
+    assert failed.kind == "httpConnectionFailed" and failed.retryable
+    assert failed.error_info == {"httpConnectionFailed": {"httpStatusCode": None}}
+    await provider.close()
+
+
+async def test_rate_limit_headers_become_the_clients_shape(
+    model: ResponsesServer, provider: OpenAIResponses
+) -> None:
+    headers = {
+        "x-codex-primary-used-percent": "42.4",
+        "x-codex-primary-window-minutes": "300",
+        "x-codex-primary-reset-at": "1800000000",
+    }
+    model.script(says("ok", headers=headers))
+    [*_, last] = await events(provider, request())
+    assert isinstance(last, Completed) and last.rate_limits is not None
+    assert last.rate_limits["primary"] == {
+        "usedPercent": 42,
+        "windowDurationMins": 300,
+        "resetsAt": 1_800_000_000,
+    }
+    assert last.rate_limits["secondary"] is None
+
+
+async def test_a_server_without_namespaces_gets_flat_functions(
+    model: ResponsesServer, provider: OpenAIResponses
+) -> None:
+    model.script(
+        status(400, "unknown tool type: namespace"),
+        calls(Call(name="memories__search", arguments={"queries": ["x"]})),
+    )
+    got = await events(provider, request(tools=TOOLS))
+    [item] = [one.item for one in got if isinstance(one, OutputItem)]
+    assert (item["namespace"], item["name"]) == ("memories", "search")
+    assert [one.tool_names for one in model.requests] == [
+        ["memories.search"],
+        ["memories__search"],
+    ]
+    # Remembered, also for the calls in the history.
+    await events(
+        provider,
+        ModelRequest(model="m", instructions="", input=[item], tools=TOOLS),
+    )
+    assert model.requests[-1].body["input"][0]["name"] == "memories__search"
+    assert "namespace" not in model.requests[-1].body["input"][0]
+
+
+async def test_a_strict_schema_is_passed_on(
+    model: ResponsesServer, provider: OpenAIResponses
+) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    got = await events(provider, request(output_schema=schema))
+    text = "".join(one.text for one in got if isinstance(one, MessageDelta))
+    assert text == '{"a": "scripted-a"}'
+    sent = model.requests[0].body["text"]["format"]
+    assert sent["strict"] is True and sent["schema"] == schema
+
+
+async def test_an_abandoned_stream_ends_the_call(
+    model: ResponsesServer, provider: OpenAIResponses
+) -> None:
+    model.script(Reply(text="half", hangs=True))
+
+    async def read() -> None:
+        async for _ in provider.stream(request()):
+            pass
+
+    reading = asyncio.create_task(read())
+    await model.wait_for_requests(1)
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    # The client is still good for the next call.
+    assert isinstance((await events(provider, request()))[-1], Completed)

@@ -1,0 +1,506 @@
+"""Replays frames recorded from the original against a server of ours and compares, frame by frame.
+
+Ids are mapped as they are met, times count only as there or not, deltas are joined, and
+`thread/started` may come anywhere. Turns that the original filled with commands or files are run
+with a plain answer instead and not compared; what they changed is left out on both sides.
+"""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from protocol.methods import METHODS_BY_NAME
+from server.assembly import Server
+from server.wire.pair import PairClient
+
+WAIT_S = 5.0
+DROPPED = frozenset({"warning", "account/rateLimits/updated", "deprecationNotice"})
+DROPPED_PREFIXES = ("remoteControl/", "thread/readState/", "thread/goal/")
+DELTA = "item/agentMessage/delta"
+_ODD_ITEMS = frozenset({"commandExecution", "fileChange", "contextCompaction", "reasoning"})
+_HARMLESS = ("/get", "/list", "/read", "/search", "/status")
+
+Frame = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a recording."""
+
+    connection: str
+    direction: str
+    frame: Frame
+
+
+@dataclass(slots=True)
+class Step:
+    """What a client sent, and all that came until it or another sent the next thing."""
+
+    entry: Entry
+    answers: dict[str, list[Frame]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What a replay found."""
+
+    frames: int = 0
+    skipped_requests: Counter[str] = field(default_factory=Counter)
+    skipped_turns: int = 0
+    deviations: list[str] = field(default_factory=list)
+    differences: list[str] = field(default_factory=list)
+
+    def add(self, other: "Comparison") -> None:
+        """Count another replay in."""
+        self.frames += other.frames
+        self.skipped_requests += other.skipped_requests
+        self.skipped_turns += other.skipped_turns
+        self.deviations += other.deviations
+        self.differences += other.differences
+
+
+def read_recording(path: Path) -> list[Entry]:
+    """The lines of a recording in order."""
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return [Entry(line["conn"], line["dir"], line["frame"]) for line in lines]
+
+
+class Replay:
+    """One recording against one server."""
+
+    def __init__(
+        self, name: str, entries: list[Entry], server: Server, *, deviations: dict[str, str]
+    ) -> None:
+        self._name = name
+        self._server = server
+        self._deviations = deviations
+        self._ids: dict[str, str] = {}
+        self._cursors: dict[str, str] = {}
+        self._clients: dict[str, _Client] = {}
+        self._started: Counter[str] = Counter()
+        self._result = Comparison()
+        self._odd = set(_odd_turns(entries))
+        self._cut_short = {
+            turn["id"]
+            for turn in _completed_turns(entries)
+            if turn["status"] in ("interrupted", "failed")
+        }
+        self._foreign: set[str] = set()
+        self._tainted: set[str] = set()
+        self._steps = list(self._in_scope(entries))
+
+    async def run(self) -> Comparison:
+        """Send, wait, compare, step by step."""
+        try:
+            for step in self._steps:
+                await self._take(step)
+        finally:
+            for client in self._clients.values():
+                await client.close()
+        return self._result
+
+    def _in_scope(self, entries: list[Entry]) -> Iterator[Step]:
+        """The steps that our server can take; what others changed is remembered as such."""
+        step: Step | None = None
+        skipped_ids: set[tuple[str, Any]] = set()
+        for entry in entries:
+            frame = entry.frame
+            if entry.direction == "s2c":
+                if "method" not in frame and (entry.connection, frame["id"]) in skipped_ids:
+                    self._note_foreign(frame)
+                elif step is not None:
+                    step.answers.setdefault(entry.connection, []).append(frame)
+                continue
+            if entry.direction == "c2s" and "method" not in frame:
+                continue
+            if entry.direction == "c2s" and "id" in frame and self._out_of_scope(frame):
+                skipped_ids.add((entry.connection, frame["id"]))
+                self._result.skipped_requests[frame["method"]] += 1
+                continue
+            if step is not None:
+                yield step
+            step = Step(entry)
+        if step is not None:
+            yield step
+
+    def _out_of_scope(self, frame: Frame) -> bool:
+        method, thread_id = frame["method"], (frame.get("params") or {}).get("threadId")
+        if method == "nope/nope":
+            return False
+        known = method in METHODS_BY_NAME
+        if not known and thread_id and not method.endswith(_HARMLESS) and method != "turn/steer":
+            self._tainted.add(thread_id)
+        return not known or thread_id in self._foreign or thread_id in self._tainted
+
+    def _note_foreign(self, frame: Frame) -> None:
+        thread = (frame.get("result") or {}).get("thread") if "result" in frame else None
+        if isinstance(thread, dict) and thread["id"] not in self._tainted:
+            self._foreign.add(thread["id"])
+
+    async def _take(self, step: Step) -> None:
+        entry, frame = step.entry, step.entry.frame
+        if entry.direction == "note":
+            await self._note(frame)
+            return
+        client = await self._client(entry.connection)
+        await client.send(self._mapped(frame))
+        expected = {name: self._expected(name, step) for name in {*step.answers, *self._clients}}
+        odd_thread = self._odd_thread(step)
+        await self._settled(step, expected, odd_thread)
+        for name, wanted in expected.items():
+            got = self._joined(self._clients[name].take())
+            if odd_thread is not None:
+                wanted, got = _replies(wanted), _replies(got)
+            self._compare_lists(f"{self._name}:{name} after {_short(frame)}", wanted, got, frame)
+
+    async def _note(self, frame: Frame) -> None:
+        path = frame.get("path", "")
+        if frame["note"] == "wrote file" and path.endswith("memory_summary.md"):
+            relative = path.removeprefix("/home/user/.codex/")
+            target = self._server.services.state.home.root / relative
+            target.parent.mkdir(exist_ok=True)
+            target.write_text(f"# Summary\nThe user likes blue. ({relative})\n", "utf-8")
+        elif frame["note"] == "raw text sent":
+            await (await self._client("a")).send_text(frame["text"])
+        elif frame["note"].endswith(" disconnects"):
+            await self._clients.pop(frame["note"].split()[0]).close()
+
+    async def _client(self, name: str) -> "_Client":
+        if name not in self._clients:
+            self._clients[name] = _Client(self._server.attach())
+        return self._clients[name]
+
+    def _expected(self, name: str, step: Step) -> list[Frame]:
+        """What should come to a connection in this step."""
+        return self._joined([frame for frame in step.answers.get(name, ()) if self._counts(frame)])
+
+    def _counts(self, frame: Frame) -> bool:
+        method, params = frame.get("method"), frame.get("params") or {}
+        if method is None:
+            return True
+        thread_id = params.get("threadId") or (params.get("thread") or {}).get("id")
+        if thread_id in self._foreign or thread_id in self._tainted:
+            return False
+        turn_id = params.get("turnId") or (params.get("turn") or {}).get("id")
+        return not _dropped(method) and turn_id not in self._odd and "id" not in frame
+
+    def _odd_thread(self, step: Step) -> str | None:
+        """The thread of the step if its turn is one that we cannot run as the original did."""
+        for frames in step.answers.values():
+            for frame in frames:
+                turn = (frame.get("result") or {}).get("turn") if "result" in frame else None
+                if turn is not None and turn["id"] in self._odd:
+                    self._result.skipped_turns += 1
+                    return str(step.entry.frame["params"]["threadId"])
+        return None
+
+    async def _settled(
+        self, step: Step, expected: dict[str, list[Frame]], odd_thread: str | None
+    ) -> None:
+        """Wait until as much came as should, then until nothing more is on its way."""
+        completed = any(
+            frame.get("method") == "turn/completed"
+            for frames in step.answers.values()
+            for frame in frames
+        )
+        for name, client in self._clients.items():
+            if odd_thread is None:
+                count = len(expected.get(name, ()))
+                await client.until(lambda got, count=count: len(self._joined(got)) >= count)
+        if odd_thread is not None and completed:
+            client = self._clients[step.entry.connection]
+            await client.until(
+                lambda got: any(frame.get("method") == "turn/completed" for frame in got)
+            )
+        for client in self._clients.values():
+            await client.barrier()
+
+    def _joined(self, frames: list[Frame]) -> list[Frame]:
+        """Without what does not count, and with the deltas of an item as one."""
+        joined: list[Frame] = []
+        texts: dict[str, Frame] = {}
+        ours = {self._ids[turn] for turn in self._cut_short if turn in self._ids}
+        for frame in frames:
+            method = frame.get("method")
+            if method == "thread/started":
+                thread_id = frame["params"]["thread"]["id"]
+                self._started[thread_id] += 1
+                continue
+            if method is not None and _dropped(method):
+                continue
+            if method == DELTA:
+                params = frame["params"]
+                if params["turnId"] in self._cut_short | ours:
+                    continue
+                known = texts.get(params["itemId"])
+                if known is not None:
+                    known["params"]["delta"] += params["delta"]
+                    continue
+                frame = {**frame, "params": dict(params)}
+                texts[params["itemId"]] = frame
+            joined.append(frame)
+        return joined
+
+    def _mapped(self, frame: Frame) -> Frame:
+        """A recorded request with our ids and cursors in it."""
+        text = json.dumps(frame)
+        for theirs, ours in self._ids.items():
+            text = text.replace(theirs, ours)
+        mapped: Frame = json.loads(text)
+        cursor = (frame.get("params") or {}).get("cursor")
+        if cursor in self._cursors:
+            mapped["params"]["cursor"] = self._cursors[cursor]
+        return mapped
+
+    def _compare_lists(
+        self, where: str, wanted: list[Frame], got: list[Frame], request: Frame
+    ) -> None:
+        reason = self._deviations.get(f"{self._name}:{request.get('id')}")
+        if reason is not None:
+            self._result.deviations.append(f"{where}: {reason}")
+            return
+        for index in range(max(len(wanted), len(got))):
+            theirs = wanted[index] if index < len(wanted) else None
+            ours = got[index] if index < len(got) else None
+            if theirs is None or ours is None or _kind(theirs) != _kind(ours):
+                self._result.differences.append(
+                    f"{where}: frame {index} should be {_kind(theirs)}, is {_kind(ours)}; "
+                    f"wanted {[_kind(one) for one in wanted]}, got {[_kind(one) for one in got]}"
+                )
+                return
+            self._result.frames += 1
+            matcher = _Matcher(self._ids, self._cursors, self._odd, self._foreign | self._tainted)
+            matcher.match(_renumbered(theirs), ours, _kind(theirs))
+            self._result.differences += [f"{where}: {one}" for one in matcher.differences]
+
+
+class _Client:
+    """A connection that keeps what came."""
+
+    def __init__(self, link: PairClient) -> None:
+        self._link = link
+        self._got: list[Frame] = []
+        self._barriers = 0
+        self._initialized = False
+        self._changed = asyncio.Condition()
+        self._reader = asyncio.create_task(self._read())
+
+    async def send(self, frame: Frame) -> None:
+        if frame["method"] == "initialize":
+            self._initialized = True
+        await self.send_text(json.dumps(frame))
+
+    async def send_text(self, text: str) -> None:
+        await self._link.send(text.encode())
+
+    async def until(self, enough: Any) -> None:
+        """Wait a bounded time; what is missing then shows in the comparison."""
+        try:
+            async with asyncio.timeout(WAIT_S), self._changed:
+                await self._changed.wait_for(lambda: enough(self._got))
+        except TimeoutError:
+            return
+
+    async def barrier(self) -> None:
+        """Wait until all that was sent before now has come."""
+        if not self._initialized:
+            return
+        self._barriers += 1
+        number = f"barrier-{self._barriers}"
+        await self.send_text(
+            json.dumps({"id": number, "method": "thread/loaded/list", "params": {}})
+        )
+        await self.until(lambda got: any(frame.get("id") == number for frame in got))
+
+    def take(self) -> list[Frame]:
+        """What came since the last time."""
+        taken, self._got = self._got, []
+        return [frame for frame in taken if not str(frame.get("id", "")).startswith("barrier-")]
+
+    async def close(self) -> None:
+        await self._link.close()
+        await asyncio.wait({self._reader}, timeout=WAIT_S)
+
+    async def _read(self) -> None:
+        while (raw := await self._link.receive()) is not None:
+            async with self._changed:
+                self._got.append(json.loads(raw))
+                self._changed.notify_all()
+
+
+TIMES = frozenset(
+    {
+        "createdAt",
+        "updatedAt",
+        "recencyAt",
+        "startedAt",
+        "completedAt",
+        "durationMs",
+        "startedAtMs",
+        "completedAtMs",
+        "emittedAtMs",
+    }
+)
+IDS = frozenset({"id", "sessionId", "threadId", "turnId", "itemId", "rootTurnId"})
+CURSORS = frozenset(
+    {"nextCursor", "backwardsCursor", "turnsBackwardsCursor", "itemsBackwardsCursor"}
+)
+ONLY_KIND = frozenset(
+    {"tokenUsage", "userAgent", "codexHome", "path", "config", "origins", "layers"}
+)
+IGNORED = frozenset({"readState", "readStates"})
+_RETRY_TEXTS = ("stream disconnected before completion", "exceeded retry limit")
+
+
+class _Matcher:
+    """Compares one frame with ours and learns which ids belong together."""
+
+    def __init__(
+        self, ids: dict[str, str], cursors: dict[str, str], odd: set[str], foreign: set[str]
+    ) -> None:
+        self._ids = ids
+        self._cursors = cursors
+        self._odd = odd
+        self._foreign = foreign
+        self.differences: list[str] = []
+
+    def match(self, theirs: Any, ours: Any, where: str) -> None:
+        """Note every place where the two differ."""
+        if isinstance(theirs, dict) and isinstance(ours, dict):
+            self._match_objects(theirs, ours, where)
+        elif isinstance(theirs, list) and isinstance(ours, list):
+            self._match_lists(theirs, ours, where)
+        elif isinstance(theirs, str) and isinstance(ours, str):
+            if not self._same_text(theirs, ours):
+                self._differs(where, theirs, ours)
+        elif theirs != ours or type(theirs) is not type(ours):
+            self._differs(where, theirs, ours)
+
+    def _match_objects(self, theirs: Frame, ours: Frame, where: str) -> None:
+        for key in theirs.keys() | ours.keys():
+            if key in IGNORED or (key == "data" and where.endswith(".error")):
+                continue
+            if key not in theirs or key not in ours:
+                self._differs(f"{where}.{key}", theirs.get(key, "absent"), ours.get(key, "absent"))
+                continue
+            self._match_value(key, theirs[key], ours[key], f"{where}.{key}", theirs)
+
+    def _match_value(self, key: str, theirs: Any, ours: Any, where: str, parent: Frame) -> None:
+        if key in TIMES or key in ONLY_KIND or key in CURSORS:
+            if (theirs is None) != (ours is None):
+                self._differs(where, theirs, ours)
+            elif key in CURSORS and isinstance(theirs, str):
+                self._cursors[theirs] = ours
+        elif key in IDS and isinstance(theirs, str) and isinstance(ours, str):
+            if self._ids.setdefault(theirs, ours) != ours and where.count(".") > 1:
+                self._differs(where, self._ids[theirs], ours)
+        elif key == "data" and isinstance(theirs, list) and _is_models(theirs):
+            self.match(theirs[0].keys(), ours[0].keys(), where)
+        elif key == "text" and parent.get("phase") is None and parent.get("type") == "agentMessage":
+            return  # of an answer that was cut short, as much as had come
+        else:
+            self.match(theirs, ours, where)
+
+    def _match_lists(self, theirs: list[Any], ours: list[Any], where: str) -> None:
+        theirs = [one for one in theirs if not self._left_out(one)]
+        mapped = {self._ids[one] for one in self._odd | self._foreign if one in self._ids}
+        ours = [one for one in ours if not _belongs(one, mapped)]
+        if len(theirs) != len(ours):
+            self._differs(where, f"{len(theirs)} elements", f"{len(ours)} elements")
+            return
+        for index, (one, other) in enumerate(zip(theirs, ours, strict=True)):
+            self.match(one, other, f"{where}[{index}]")
+
+    def _left_out(self, element: Any) -> bool:
+        return _belongs(element, self._odd | self._foreign)
+
+    def _same_text(self, theirs: str, ours: str) -> bool:
+        for known, own in self._ids.items():
+            theirs = theirs.replace(known, own)
+        if theirs == ours:
+            return True
+        head, cut, _ = theirs.partition("…[cut ")
+        if cut:
+            return ours.startswith(head[:150])
+        if theirs.startswith("Invalid request: unknown variant `nope"):
+            return ours.startswith(theirs.partition(", expected")[0])
+        return theirs.startswith(_RETRY_TEXTS) and ours.startswith(_RETRY_TEXTS)
+
+    def _differs(self, where: str, theirs: Any, ours: Any) -> None:
+        self.differences.append(f"{where}: {str(theirs)[:200]!r} became {str(ours)[:200]!r}")
+
+
+def _belongs(element: Any, ids: set[str]) -> bool:
+    """Whether a row of a list is a turn, item or thread that does not count."""
+    if isinstance(element, str):
+        return element in ids
+    return isinstance(element, dict) and (element.get("id") in ids or element.get("turnId") in ids)
+
+
+def _is_models(rows: list[Any]) -> bool:
+    return bool(rows) and isinstance(rows[0], dict) and "supportedReasoningEfforts" in rows[0]
+
+
+def _renumbered(frame: Frame) -> Frame:
+    """A recorded reply with the code that JSON-RPC names for its error."""
+    error = frame.get("error")
+    if not isinstance(error, dict):
+        return frame
+    message, code = error["message"], error["code"]
+    if message.startswith("Invalid request: "):
+        code = -32601 if "unknown variant `nope/nope`" in message else -32602
+    return {**frame, "error": {**error, "code": code}}
+
+
+def _kind(frame: Frame | None) -> str:
+    if frame is None:
+        return "nothing"
+    if "method" in frame:
+        return str(frame["method"])
+    return f"{'error' if 'error' in frame else 'result'} {frame['id']}"
+
+
+def _short(frame: Frame) -> str:
+    return f"{frame.get('method')} {frame.get('id', '')}".strip()
+
+
+def _replies(frames: list[Frame]) -> list[Frame]:
+    return [frame for frame in frames if "method" not in frame]
+
+
+def _dropped(method: str) -> bool:
+    return method in DROPPED or method.startswith(DROPPED_PREFIXES)
+
+
+def _completed_turns(entries: list[Entry]) -> Iterator[Frame]:
+    for entry in entries:
+        if entry.direction == "s2c" and entry.frame.get("method") == "turn/completed":
+            yield entry.frame["params"]["turn"]
+
+
+def _odd_turns(entries: list[Entry]) -> Iterator[str]:
+    """Turns that did more than talk, were steered, or that we do not begin."""
+    running: dict[str, str] = {}
+    begun: set[str] = set()
+    for entry in entries:
+        frame = entry.frame
+        params = frame.get("params") or {}
+        method = frame.get("method")
+        if entry.direction == "c2s":
+            if method == "turn/steer" and params["threadId"] in running:
+                yield running[params["threadId"]]
+        elif "result" in frame and isinstance(frame["result"], dict):
+            turn = frame["result"].get("turn")
+            begun |= {turn["id"]} if isinstance(turn, dict) else set()
+        elif method == "turn/started":
+            running[params["threadId"]] = params["turn"]["id"]
+        elif method == "turn/completed":
+            running.pop(params["threadId"], None)
+            if params["turn"]["id"] not in begun:
+                yield params["turn"]["id"]
+        elif method == "item/started" and params["item"]["type"] in _ODD_ITEMS:
+            yield params["turnId"]

@@ -1,0 +1,113 @@
+"""From a request to its one reply."""
+
+import itertools
+from typing import Any
+
+import orjson
+import pytest
+
+from protocol.base import EmptyResult
+from protocol.jsonrpc import Request
+from protocol.methods import CLIENT_METHODS, THREAD_DELETE, Method
+from server.wire.dispatch import Bound, Call, Dispatcher, table
+from server.wire.limits import WireLimits
+from server.wire.peer import Introduction, Peer
+
+
+def make_peer() -> Peer:
+    """A peer that has shaken hands."""
+    peer = Peer(
+        1, "pair", limits=WireLimits(), marker=lambda *_: b"", question_ids=itertools.count()
+    )
+    peer.introduce(Introduction(name="n", version="1"))
+    return peer
+
+
+def dispatcher(call: Any) -> Dispatcher:
+    """One that answers `thread/delete` alone."""
+    return Dispatcher({THREAD_DELETE.name: call}, failures=lambda error: None, limits=WireLimits())
+
+
+REQUEST = Request(id=1, method="thread/delete", params={"threadId": "t"})
+
+
+async def sent(peer: Peer) -> list[dict[str, Any]]:
+    """What waits for a peer."""
+    peer.end(1000, "")
+    return [orjson.loads(frame) for frame in await peer.take()]
+
+
+async def test_what_follows_a_reply_is_sent_behind_it() -> None:
+    """In the order it was asked for."""
+    peer = make_peer()
+
+    async def handler(call: Call, params: Any) -> EmptyResult:
+        call.after_reply(lambda: call.peer.send(b'"first"', lossless=True))
+        call.after_reply(lambda: call.peer.send(b'"second"', lossless=True))
+        return EmptyResult()
+
+    await dispatcher(handler).answer(peer, REQUEST)
+    assert await sent(peer) == [{"id": 1, "result": {}}, "first", "second"]
+
+
+async def test_what_follows_a_reply_is_done_though_the_peer_left_or_an_action_failed() -> None:
+    """A turn that was admitted begins, whoever hears of it."""
+    peer = make_peer()
+    done: list[str] = []
+
+    def fail() -> None:
+        raise RuntimeError("no")
+
+    async def handler(call: Call, params: Any) -> EmptyResult:
+        call.after_reply(fail)
+        call.after_reply(lambda: done.append("begun"))
+        call.peer.cut(1001, "")
+        return EmptyResult()
+
+    await dispatcher(handler).answer(peer, REQUEST)
+    assert done == ["begun"]
+    assert await sent(peer) == []
+
+
+async def test_a_parameter_with_a_strange_name_meets_no_argument() -> None:
+    """`context`, `self` and the like are keys as any other."""
+    peer = make_peer()
+    seen: list[Any] = []
+
+    async def handler(call: Call, params: Any) -> EmptyResult:
+        seen.append(params.thread_id)
+        return EmptyResult()
+
+    params = {"threadId": "t", "self": 1, "call": 2, "context": 3, "invocation": 4, "": 5}
+    await dispatcher(handler).answer(peer, Request(id="x", method="thread/delete", params=params))
+    assert seen == ["t"]
+    assert await sent(peer) == [{"id": "x", "result": {}}]
+
+
+async def test_a_handler_that_gives_no_result_is_an_incident() -> None:
+    """Not a reply without content."""
+    peer = make_peer()
+
+    async def handler(call: Call, params: Any) -> None:
+        return None
+
+    await dispatcher(handler).answer(peer, REQUEST)
+    [reply] = await sent(peer)
+    assert reply["error"]["code"] == -32603 and set(reply["error"]["data"]) == {"incident"}
+
+
+def test_a_method_without_a_handler_stops_the_start() -> None:
+    """And so does one with two, or one that is not in the list."""
+
+    async def handler(call: Call, params: Any) -> EmptyResult:
+        return EmptyResult()
+
+    every = [Bound(method, handler) for method in CLIENT_METHODS]
+    assert len(table(*every)) == len(CLIENT_METHODS)
+    with pytest.raises(ValueError, match="without a handler: account/read"):
+        table(*[one for one in every if one.method.name != "account/read"])
+    with pytest.raises(ValueError, match="account/read is bound twice"):
+        table(*every, every[-1])
+    stranger = Method("x/y", THREAD_DELETE.params, EmptyResult, "s")
+    with pytest.raises(ValueError, match="no listed method: x/y"):
+        table(*every, Bound(stranger, handler))

@@ -1,0 +1,95 @@
+"""The recorded frames of the original, replayed against the assembled server."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from server.agent.limits import ModelLimits, RetryLimits
+from server.assembly import start_server
+from server.settings import load_settings
+from state.home import Home
+from tests.support.frames import Comparison, Replay, read_recording
+from tests.support.responses_server import Recorded, Reply, ResponsesServer, status
+from tests.support.shared_data import needs_shared, shared
+
+RECORDINGS = (
+    "approval_interrupted",
+    "approvals",
+    "file_edit",
+    "handshake",
+    "memory_off",
+    "memory_on",
+    "memory_pipeline",
+    "model_errors",
+    "no_experimental",
+    "opt_out",
+    "reads",
+    "stdio_basic",
+    "steer_interrupt",
+    "thread_admin",
+    "two_clients",
+    "ws_basic",
+)
+DEVIATIONS: dict[str, str] = {}
+
+
+def _scripted(request: Recorded) -> Reply | None:
+    """The phrases of the recording's model that the fake server does not know by itself."""
+    text = request.user_texts[-1] if request.user_texts else ""
+    match text:
+        case "cut":
+            return Reply(text="This will be cut off in the middle", phase=None, cut=True)
+        case "rate limited":
+            return status(429, "slow down")
+        case "too long":
+            return Reply(fails=("context_length_exceeded", "too long"))
+        case _ if text.startswith("speak slowly"):
+            return Reply(text="one two three " * 20, phase=None, tokens_per_s=20)
+        case _:
+            return None
+
+
+async def _replay(name: str, folder: Path) -> Comparison:
+    """One recording against a fresh server."""
+    home = Home(folder / "home")
+    home.root.mkdir()
+    async with ResponsesServer() as model:
+        model.choose = _scripted
+        memories = "false" if name == "memory_off" else "true"
+        home.config.write_text(
+            f"""
+            model = "mock-model"
+            model_provider = "mock"
+            approval_policy = "never"
+            sandbox_mode = "danger-full-access"
+            [features]
+            memories = {memories}
+            [model_providers.mock]
+            base_url = {json.dumps(model.base_url)}
+            """,
+            "utf-8",
+        )
+        server = await start_server(
+            load_settings(home),
+            learning=False,
+            model_limits=ModelLimits(retry=RetryLimits(attempts_max=1)),
+        )
+        try:
+            entries = read_recording(shared("frames", f"{name}.jsonl"))
+            return await Replay(name, entries, server, deviations=DEVIATIONS).run()
+        finally:
+            await server.stop(0)
+
+
+@needs_shared
+@pytest.mark.parametrize("name", RECORDINGS)
+async def test_our_server_sends_the_frames_of_the_original(name: str, tmp_path: Path) -> None:
+    """Same shapes, same order, as far as the recording is in scope."""
+    found = await _replay(name, tmp_path)
+    print(
+        f"{name}: {found.frames} frames compared, {found.skipped_turns} turns and "
+        f"{sum(found.skipped_requests.values())} requests skipped, "
+        f"{len(found.deviations)} known deviations"
+    )
+    assert found.differences == []
