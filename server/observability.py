@@ -9,6 +9,8 @@ import sys
 
 from state.policy.redaction import redact
 
+# Debug logs of libraries that would say what passes through them.
+_NOISY = ("websockets", "httpx2", "httpcore2", "openai", "asyncio", "aiosqlite", "uvicorn.access")
 _FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
 
@@ -27,15 +29,7 @@ def log_to_stderr(*, debug: bool) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.DEBUG if debug else logging.WARNING)
-    for noisy in (
-        "websockets",
-        "httpx2",
-        "httpcore2",
-        "openai",
-        "asyncio",
-        "aiosqlite",
-        "uvicorn.access",
-    ):
+    for noisy in _NOISY:
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import orjson
-from pydantic import ValidationError
 
 from state.errors import RolloutUnreadable
 from state.home import Home, make_private_folder, open_private, sync_folder
@@ -261,11 +260,8 @@ def _blocks(path: Path) -> Iterator[bytes]:
 
 
 def _mode_in(line: RolloutLine, thread_id: ThreadId) -> str | None:
-    try:
-        meta = SessionMeta.model_validate(line.payload)
-    except ValidationError:
-        return None
-    return meta.memory_mode if meta.id == thread_id else None
+    meta = SessionMeta.parse(line.payload)
+    return meta.memory_mode if meta and meta.id == thread_id else None
 
 
 def _memory_mode(text: str | None) -> MemoryMode:

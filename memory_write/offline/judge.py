@@ -6,6 +6,8 @@ than a missing one. Refusals are looked at before kinds, so that no kind can ove
 
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
+# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+
 import re
 from dataclasses import dataclass
 from typing import Literal
@@ -18,6 +20,7 @@ from memory_write.offline.languages.spanish import SPANISH
 from memory_write.offline.lexicon import Lexicon
 from memory_write.offline.sentences import bare
 
+NOTED_WORDS_MIN = 3
 Kind = Literal["profile", "preference", "rule", "decision", "procedure", "noted"]
 Scope = Literal["everywhere", "project", "as stated"]
 
@@ -188,7 +191,10 @@ def _kind(heard: _Heard, lexicon: Lexicon) -> Kind | None:
     standing = bool(lexicon.standing.search(core))
     passing = bool(lexicon.status.search(core))
     if heard.explicit:
-        return "profile" if lexicon.profile.search(core) else "noted"
+        if lexicon.profile.search(core):
+            return "profile"
+        enough = len(core.split()) >= NOTED_WORDS_MIN or lexicon.name == "chinese"
+        return "noted" if enough else None
     if pointing or (passing and not _STRONG.search(core)):
         return None
     if lexicon.decision.search(core):

@@ -7,6 +7,8 @@ different condition: it takes the same words, or a form that names what it retir
 
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
+# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace

@@ -101,7 +101,7 @@ class _Listener:
             case "response_item" if not self._is_copied(line):
                 yield from self._response(line)
             case "inter_agent_communication" if not self._is_copied(line):
-                yield self._item("agent", line, line.payload, _all_text(line.payload))
+                yield self._item("agent", line, line.payload)
             case _:
                 pass
 
@@ -146,54 +146,54 @@ class _Listener:
         if type_ == "message":
             yield from self._message(line)
         elif type_ == "agent_message":
-            yield self._item("agent", line, item, _all_text(item.get("content")))
+            yield self._item("agent", line, item)
         elif type_ == "web_search_call":
-            yield self._item("web_search", line, item, _query(item))
+            yield self._item("web_search", line, item)
         elif type_ in _CALLS:
             if item.get("namespace") == MEMORY_NAMESPACE or reads_memory(_call_text(item)):
                 if isinstance(call_id, str):
                     self._recalls.add(call_id)
             else:
-                yield self._item("tool_call", line, item, _call_text(item))
+                yield self._item("tool_call", line, item)
         elif type_ in _OUTPUTS and call_id not in self._recalls:
-            yield self._item("tool_output", line, item, _all_text(item.get("output")))
+            yield self._item("tool_output", line, item)
 
     def _message(self, line: RolloutLine) -> Iterator[TranscriptItem]:
         role = line.payload.get("role")
         if role == "user":
             yield from self._user_message(line)
         elif role not in ("developer", "system"):
-            text = _all_text(line.payload.get("content"))
             phase = line.payload.get("phase")
             kind: TranscriptKind = "commentary" if phase == "commentary" else "assistant"
             if is_inter_agent(line.payload):
                 kind = "agent"
-            yield self._item(kind, line, line.payload, text)
+            yield self._item(kind, line, line.payload)
 
     def _user_message(self, line: RolloutLine) -> Iterator[TranscriptItem]:
-        groups: dict[TranscriptKind, list[tuple[str, Any]]] = {}
-        for kind, text, part in kinds_of_parts(line.payload):
+        groups: dict[TranscriptKind, list[Any]] = {}
+        for kind, _, part in kinds_of_parts(line.payload):
             if kind is not PartKind.OURS:
-                groups.setdefault(_GROUPS[kind], []).append((text, part))
+                groups.setdefault(_GROUPS[kind], []).append(part)
         for group, parts in groups.items():
             raw = {key: value for key, value in line.payload.items() if key != "status"}
-            raw["content"] = [part for _, part in parts]
-            yield self._item(group, line, raw, "\n".join(text for text, _ in parts))
+            yield self._item(group, line, {**raw, "content": parts})
 
     def _item(
-        self, kind: TranscriptKind, line: RolloutLine, raw: Mapping[str, Any], text: str
+        self, kind: TranscriptKind, line: RolloutLine, item: Mapping[str, Any]
     ) -> TranscriptItem:
-        kept = {key: _light(value) for key, value in raw.items() if key not in _NOT_KEPT}
+        kept = {key: _light(value) for key, value in item.items() if key not in _NOT_KEPT}
+        raw = _shorten(redact_json(kept))
         return TranscriptItem(
             kind=kind,
-            text=_short(redact_json(text)),
+            text=_text_of(raw),
             line=line.line_number,
             turn_id=_turn_of(line.payload) or self._turn_id,
             at_ms=parse_time_ms(line.timestamp),
-            raw=_shorten(redact_json(kept)),
+            raw=raw,
         )
 
 
+_MARKS = tuple({"type": "input_text", "text": text} for text in (IMAGE_OMITTED, "[audio omitted]"))
 _GROUPS: Mapping[PartKind, TranscriptKind] = {
     PartKind.TYPED: "user",
     PartKind.CONTEXT: "context",
@@ -207,16 +207,24 @@ def _turn_of(item: Mapping[str, Any]) -> str | None:
     return found if isinstance(found, str) else None
 
 
+def _text_of(item: Mapping[str, Any]) -> str:
+    type_ = item.get("type")
+    if type_ in _CALLS:
+        return _call_text(item)
+    content = item.get("content")
+    if isinstance(content, list):
+        return "\n".join(filter(None, (_all_text(part) for part in content if part not in _MARKS)))
+    for field in ("content", "output", "action"):
+        if field in item:
+            return _all_text(item[field])
+    return _all_text(item)
+
+
 def _call_text(item: Mapping[str, Any]) -> str:
     name = item.get("name")
     said = item.get("arguments", item.get("input", item.get("action")))
     text = said if isinstance(said, str) else _all_text(said)
     return f"{name} {text}" if isinstance(name, str) else text
-
-
-def _query(item: Mapping[str, Any]) -> str:
-    action = item.get("action")
-    return _all_text(action) if isinstance(action, Mapping) else ""
 
 
 def _all_text(value: Any, depth: int = _NESTING_MAX) -> str:
@@ -242,8 +250,7 @@ def _light(value: Any, depth: int = _NESTING_MAX) -> Any:
     if not isinstance(value, Mapping) or not depth:
         return value
     if value.get("type") in ("input_image", "input_audio"):
-        mark = IMAGE_OMITTED if value["type"] == "input_image" else "[audio omitted]"
-        return {"type": "input_text", "text": mark}
+        return _MARKS[value["type"] == "input_audio"]
     return {key: _light(one, depth - 1) for key, one in value.items() if key != "encrypted_content"}
 
 

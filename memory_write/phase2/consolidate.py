@@ -24,6 +24,8 @@ from memory_write.ports import (
 from state.clock import Clock
 
 STOP_SECONDS_MAX = 10
+# The agent holds the cap itself and can then say what it used; ours is for one that does not.
+GRACE_S = 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +83,7 @@ class Agent:
             model=self._model,
             job_key=self._job_key,
         )
-        end = await self._within(self._consolidator.run(request), seconds)
+        end = await self._within(self._consolidator.run(request), seconds + GRACE_S)
         self._turns_left -= end.model_calls
         self._tokens_left -= end.use.total_tokens
         return end

@@ -69,6 +69,8 @@ class ConsolidationJob:
         self._steps = steps
         self._transient = 0
         """How often in a row the model was not to be had."""
+        self._fruitless = 0
+        """How often in a row a run cost something and gave nothing."""
 
     async def run(
         self, claim: Claim, recipe: Recipe, *, unused_days_max: int | None
@@ -136,7 +138,7 @@ class ConsolidationJob:
                 _LOG.info("memory %s was edited during a run: %s", run.claim.version, paths[:5])
                 return self._failure("edited_meanwhile", EDITED_RETRY_S)
             case published:
-                self._transient = 0
+                self._transient = self._fruitless = 0
                 return Phase2Report(
                     status="published", edition_id=published.edition_id, use=run.use
                 )
@@ -276,10 +278,16 @@ class ConsolidationJob:
     def _agent_failure(self, end: AgentEnd) -> Failure:
         reason = end.failure or "unknown"
         if not end.transient:
-            return self._failure(reason, self._limits.retry_delay_s, uses_retry=True)
+            return self._fruitless_failure(reason)
         delay_s = min(TRANSIENT_RETRY_FIRST_S * 2**self._transient, TRANSIENT_RETRY_MAX_S)
         self._transient = min(self._transient + 1, 16)
         return self._failure(reason, delay_s)
+
+    def _fruitless_failure(self, reason: str) -> Failure:
+        """The same inputs would most likely fail again, so each time it waits longer."""
+        delay_s = min(self._limits.retry_delay_s * 2**self._fruitless, DAY_S)
+        self._fruitless = min(self._fruitless + 1, 16)
+        return self._failure(reason, delay_s, uses_retry=True)
 
     def _failure(self, reason: str, retry_s: int, *, uses_retry: bool = False) -> Failure:
         return Failure(

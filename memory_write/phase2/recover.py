@@ -5,12 +5,14 @@ and the edition is published; otherwise the edition is abandoned. Running it twi
 """
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memory_write.limits import Phase2Limits
 from memory_write.phase2.sources import published_sources, selected_sources
 from memory_write.ports import Steps, no_steps
+from state.errors import PathRefused, WorkspaceUnsafe
 from state.ids import ThreadId
 from state.recovery import State
 from state.stores.editions import Edition
@@ -20,6 +22,8 @@ from state.workspace.repo import Baseline
 from state.workspace.snapshot import Snapshot
 from state.workspace.staging import Staging, clear_staging, new_notes
 
+_LOG = logging.getLogger(__name__)
+
 RECOVERING = "phase2/recovering"
 RECOVERED = "phase2/recovered"
 RECOVER_STEPS = (RECOVERING, RECOVERED)
@@ -28,11 +32,13 @@ DEFAULT_LIMITS = Phase2Limits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovered:
-    """How many intents were finished and undone, and which leftovers were removed."""
+    """Which intents were finished and undone, and which leftovers were removed."""
 
     finished: tuple[int, ...]
     abandoned: tuple[int, ...]
     removed: tuple[str, ...]
+    left_open: tuple[int, ...] = ()
+    """Intents whose folder could not be read; the next run of their version tries again."""
 
 
 async def recover(
@@ -40,6 +46,7 @@ async def recover(
 ) -> Recovered:
     """Settle everything that an earlier process left behind; call it before anything runs.
 
+    A folder that cannot be used keeps nobody from starting: memory is not all that a home has.
     Raises: DatabaseBusy, DatabaseUnusable, WorkspaceUnsafe, OSError.
     """
     await steps(RECOVERING)
@@ -47,12 +54,24 @@ async def recover(
         editions = await state.editions.open_ones(read)
     finished: list[int] = []
     abandoned: list[int] = []
+    left_open: list[Edition] = []
     for edition in editions:
-        settled = finished if await settle(state, edition, limits) else abandoned
+        try:
+            settled = finished if await settle(state, edition, limits) else abandoned
+        except (WorkspaceUnsafe, PathRefused, OSError) as error:
+            _LOG.error("memory %s could not be recovered: %s", edition.version, error)
+            left_open.append(edition)
+            continue
         settled.append(edition.edition_id)
-    removed = await asyncio.to_thread(clear_staging, state.home)
+    kept = [edition.staged for edition in left_open]
+    removed = await asyncio.to_thread(clear_staging, state.home, keep=kept)
     await steps(RECOVERED)
-    return Recovered(finished=tuple(finished), abandoned=tuple(abandoned), removed=removed)
+    return Recovered(
+        finished=tuple(finished),
+        abandoned=tuple(abandoned),
+        removed=removed,
+        left_open=tuple(edition.edition_id for edition in left_open),
+    )
 
 
 async def settle(state: State, edition: Edition, limits: Phase2Limits) -> bool:
@@ -113,6 +132,8 @@ async def _finish(
 
 def _live_after(staging: Staging, commit_id: str) -> Snapshot | None:
     """The live folder if the swap of that commit happened, with late notes brought along."""
+    if staging.live.is_symlink():
+        raise WorkspaceUnsafe(staging.live, "it is a link")
     staging.mend()
     if Baseline(staging.live).head_commit() != commit_id:
         return None

@@ -1,7 +1,7 @@
 """What a loaded thread holds in memory: its settings, what the model sees, what it spent."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from server.agent.events import StatusChanged, ThreadEvent, ThreadStatus
 from server.agent.inputs import SettingsChange, ThreadSettings
@@ -67,3 +67,21 @@ class Conversation:
             return False
         self.settings = changed
         return True
+
+    def mark(self) -> "Mark":
+        """Where the history stands, to come back to."""
+        return Mark(len(self.sent), self.context_recorded, self.told_cwd)
+
+    def back_to(self, mark: "Mark") -> None:
+        """Forget what was added since, because it could not be recorded."""
+        del self.sent[mark.items :]
+        self.context_recorded, self.told_cwd = mark.context_recorded, mark.told_cwd
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a conversation."""
+
+    items: int
+    context_recorded: bool
+    told_cwd: str | None

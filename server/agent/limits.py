@@ -17,13 +17,11 @@ class AgentLimits:
     tool_seconds_max: int = 60
     inbox_items_max: int = 64
     """Inputs that may wait for the running turn."""
-    input_characters_max: int = 1_048_576
     answer_bytes_max: int = 8 * 1_048_576
     """Output of one model response, all items together."""
     turn_seconds_max: int = 3_600
     begin_wait_s: int = 5
     """After that a turn begins even if nobody called `begin`."""
-    history_bytes_max: int = 64 * 1_048_576
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

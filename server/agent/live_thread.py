@@ -5,6 +5,7 @@ a turn and the other joins it. The thread lives as long as it is loaded, whoever
 """
 
 import asyncio
+import logging
 from collections import deque
 from dataclasses import replace
 
@@ -19,6 +20,8 @@ from state.ids import ThreadId, TurnId, uuid7
 from state.recovery import State
 from state.rollouts.items import RecordedTurn
 from state.stores.threads import MemoryMode, ThreadRow
+
+log = logging.getLogger(__name__)
 
 CLOSE_SECONDS_MAX = 10
 QUEUED_TURNS_MAX = 8
@@ -43,6 +46,7 @@ class LiveThread:
         self._closing = False
         self._woken = asyncio.Event()
         self._task = asyncio.create_task(self._live(), name=f"thread {conversation.thread_id}")
+        self._task.add_done_callback(self._died)
 
     @property
     def id(self) -> ThreadId:
@@ -225,6 +229,12 @@ class LiveThread:
             await self._begun(self._running)
             await TurnRun(self._conversation, self._running, self._recorder, self._around).run()
             self._running = None
+
+    def _died(self, task: "asyncio.Task[None]") -> None:
+        """Whatever ended the task: nothing is admitted that nobody would run."""
+        self._closing = True
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("thread %s stopped working", self.id, exc_info=error)
 
     async def _begun(self, turn: ActiveTurn) -> None:
         try:

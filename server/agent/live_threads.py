@@ -187,7 +187,7 @@ class LiveThreads:
             history = await asyncio.to_thread(read_history, path)
         except FileNotFoundError as error:
             raise RolloutMissing(thread_id) from error
-        settings, told = self._stored_settings(row, change)
+        settings, told = self._stored_settings(row, _over_recorded(change, history, row))
         conversation = Conversation(thread_id, settings, ephemeral=False, tell=self._events)
         _replay(conversation, history, row)
         live = self._loaded(conversation, row, stored=True)
@@ -257,10 +257,39 @@ def _replay(conversation: Conversation, history: History, row: ThreadRow) -> Non
     conversation.turns = list(history.turns)
     conversation.context_recorded = bool(conversation.sent)
     # An imported thread may name a folder of another machine; its context is in the history.
-    conversation.told_cwd = row.cwd if conversation.context_recorded else None
+    if conversation.context_recorded:
+        conversation.told_cwd = str((history.context or {}).get("cwd") or row.cwd)
     if history.token_usage is not None:
         conversation.total = _use(history.token_usage.get("total_token_usage"))
         conversation.last_use = _use(history.token_usage.get("last_token_usage"))
+
+
+_POLICY_TYPES = {
+    "read-only": "readOnly",
+    "workspace-write": "workspaceWrite",
+    "danger-full-access": "dangerFullAccess",
+}
+
+
+def _over_recorded(change: SettingsChange, history: History, row: ThreadRow) -> SettingsChange:
+    """The overrides, over what the thread's last turn ran under.
+
+    Not for an imported thread: what another program allowed is no permission here.
+    """
+    context = history.context or {}
+    if row.imported_from is not None or not context:
+        return change
+    policy = context.get("sandbox_policy")
+    name = _POLICY_TYPES.get(str(policy.get("type"))) if isinstance(policy, dict) else None
+    instructions = (history.meta.base_instructions or {}).get("text")
+    return replace(
+        change,
+        cwd=change.cwd or context.get("cwd"),
+        effort=change.effort or context.get("effort"),
+        approval_policy=_given(change.approval_policy, context.get("approval_policy")),
+        sandbox_policy=_given(change.sandbox_policy, {"type": name} if name else None),
+        instructions=change.instructions or instructions,
+    )
 
 
 def _use(counts: object) -> TokenUse:

@@ -1,6 +1,7 @@
 """How a live thread meets memory: the section at its first turn, the tools, the citations."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -8,7 +9,10 @@ from memory_read.citations import Citation, CitationStripper, count_usage
 from memory_read.instructions import memory_section
 from memory_read.tools import memory_tools
 from server.agent.tools.base import Tool, ToolSet
+from state.errors import StateError
 from state.recovery import State
+
+log = logging.getLogger(__name__)
 
 NAMESPACE = "memories"
 SECTION_TOKENS_MAX = 2_500
@@ -67,4 +71,8 @@ class LiveMemory:
 
     async def count(self, citation: Citation) -> None:
         """Count one use of each cited source."""
-        await count_usage(self._state, self._version, citation)
+        try:
+            await count_usage(self._state, self._version, citation)
+        except StateError as error:
+            # The answer stands; only the ranking misses one use.
+            log.warning("a citation was not counted: %s", error)

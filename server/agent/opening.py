@@ -6,7 +6,7 @@ event tells of it.
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from server.agent.prompt import (
 )
 from server.agent.recorder import Recorder
 from state.clock import Clock
+from state.errors import StateError
 from state.ids import uuid7
 from state.policy.preview import preview_of
 from state.rollouts.items import RecordedItem, SessionMeta
@@ -62,22 +63,34 @@ class Opening:
         """
         turn, conversation = self._turn, self._conversation
         assert turn.started_at_s is not None
+        before = conversation.mark()
         lines: list[Line] = [task_started(turn.turn_id, started_at_s=turn.started_at_s)]
         lines.extend(self._message_line(one) for one in await self._context())
         lines.append(turn_context(turn.turn_id, self._turn_context()))
-        if not conversation.ephemeral:
-            checkout = Checkout()
-            if not self._recorder.stored:
-                checkout = await asyncio.to_thread(read_checkout, conversation.settings.cwd)
-            await self._recorder.open(self._meta(checkout))
-            item, user_lines = await self._input_lines(given)
-            # File and row wait for the disk side by side.
-            await asyncio.gather(
-                self._recorder.record([*lines, *user_lines]), self._put_row(given, checkout)
-            )
-        else:
-            item, _ = await self._input_lines(given)
+        try:
+            item = await self._write(given, lines)
+        except (OSError, StateError):
+            # Nothing of it is in the file, so the next turn must bring the context again.
+            conversation.back_to(before)
+            raise
         self._tell(item)
+
+    async def _write(self, given: TurnInput, lines: Sequence[Line]) -> RecordedItem | None:
+        checkout = Checkout()
+        if not self._conversation.ephemeral and not self._recorder.stored:
+            checkout = await asyncio.to_thread(read_checkout, self._conversation.settings.cwd)
+        await self._recorder.open(self._meta(checkout))
+        item, user_lines = await self._input_lines(given)
+        # File and row wait for the disk side by side; both are waited for, also if one fails.
+        written, stored = await asyncio.gather(
+            self._recorder.record([*lines, *user_lines]),
+            self._put_row(given, checkout),
+            return_exceptions=True,
+        )
+        for outcome in (written, stored):
+            if isinstance(outcome, BaseException):
+                raise outcome
+        return item
 
     async def record_input(self, given: TurnInput) -> None:
         """Further input of the user.
@@ -149,6 +162,8 @@ class Opening:
             "memory_mode": draft.memory_mode,
             "history_mode": draft.history_mode,
         }
+        if settings.instructions is not None:
+            from_row["base_instructions"] = {"text": settings.instructions}
         if checkout.known:
             from_row["git"] = {
                 "commit_hash": checkout.commit_id,

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, ParamSpec, TypeVar
 
 from server.agent.models.base import TokenUse
+from state.errors import RolloutMissing
 from state.recovery import State
 from state.rollouts.items import RecordedItem, SessionMeta
 from state.rollouts.lines import Line, agent_message_lines, item_completed, user_message_lines
@@ -44,11 +45,12 @@ class Recorder:
     async def record(self, lines: Sequence[Line]) -> None:
         """Append lines, those held back before them.
 
-        Raises: OSError.
+        Raises: OSError, RolloutMissing.
         """
         lines, self._held = [*self._held, *lines], []
-        if self._writer is not None and lines:
-            await to_the_end(self._writer.append, lines)
+        writer = self._ready()
+        if writer is not None and lines:
+            await to_the_end(writer.append, lines)
 
     def hold(self, line: Line) -> None:
         """Append this line together with the next ones."""
@@ -57,11 +59,12 @@ class Recorder:
     async def settle(self, lines: Sequence[Line]) -> None:
         """Append the last lines of a turn and wait until all is on disk.
 
-        Raises: OSError.
+        Raises: OSError, RolloutMissing.
         """
         lines, self._held = [*self._held, *lines], []
-        if self._writer is not None:
-            await to_the_end(self._append_and_sync, self._writer, lines)
+        writer = self._ready()
+        if writer is not None:
+            await to_the_end(self._append_and_sync, writer, lines)
 
     async def put_row(self, **changes: Any) -> None:
         """Write the thread's row with these fields changed.
@@ -69,7 +72,8 @@ class Recorder:
         Raises: DatabaseBusy, DatabaseUnusable.
         """
         self.draft = replace(self.draft, **changes)
-        if self._ephemeral:
+        if self._ephemeral or self._writer is None:
+            # A row without its file would make a thread that cannot be opened.
             return
         row = self.draft
         async with self._state.database.writing() as tx:
@@ -119,6 +123,12 @@ class Recorder:
         writer, self._writer = self._writer, None
         if writer is not None:
             await to_the_end(writer.close)
+
+    def _ready(self) -> RolloutWriter | None:
+        """The open file; None for an ephemeral thread."""
+        if self._writer is None and not self._ephemeral:
+            raise RolloutMissing(self.draft.thread_id)
+        return self._writer
 
     def _opened(self, meta: SessionMeta) -> RolloutWriter:
         clock, home = self._state.clock, self._state.home

@@ -72,9 +72,17 @@ async def _thread(client: Client, arguments: Namespace) -> str:
 
 
 async def _ask(client: Client, thread_id: str, text: str) -> None:
+    held = ""
+
     def show(piece: str) -> None:
-        sys.stdout.write(piece)
-        sys.stdout.flush()
+        # An answer may end in blank lines where its citation was cut off.
+        nonlocal held
+        held += piece
+        shown = held.rstrip("\n")
+        held = held[len(shown) :]
+        if shown:
+            sys.stdout.write(shown)
+            sys.stdout.flush()
 
     spoken = await say(client, thread_id, text, on_text=show)
     sys.stdout.write("\n")

@@ -55,11 +55,11 @@ class ResumeHandler:
         turns: Sequence[Turn] = ()
         if not params.exclude_turns:
             turns = newest_turns(recorded)
+            call.after_reply(lambda: self._tell_usage(call.peer, live, recorded))
             if live.draft.history_mode == "paginated":
                 services.hub.tell(
                     call.peer, methods.DEPRECATION_NOTICE, FULL_HISTORY, thread_id=None
                 )
-        call.after_reply(lambda: self._tell_usage(call.peer, live, recorded))
         items = sum(len(turn.items) for turn in recorded)
         settings = live.settings
         return ThreadResumeResult(

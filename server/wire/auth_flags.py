@@ -72,12 +72,18 @@ def policy_from(flags: AuthFlags, *, access_key: Path) -> AuthPolicy:
 
 
 def check_reach(host: str, port: int, flags: AuthFlags) -> None:
-    """A socket that others can reach needs a mode that was asked for.
+    """A host must be an IP literal, and one that others can reach needs a mode asked for.
 
     Raises: AddressRefused.
     """
-    if not is_loopback(host) and flags.mode in (None, "none"):
-        shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    try:
+        reachable = not is_loopback(host)
+    except ValueError:
+        raise AddressRefused(
+            f"invalid websocket --listen URL `ws://{shown}`; expected `ws://IP:PORT`"
+        ) from None
+    if reachable and flags.mode in (None, "none"):
         raise AddressRefused(
             f"refusing to start non-loopback websocket listener {shown} without auth; configure "
             "`--ws-auth capability-token` or `--ws-auth signed-bearer-token`"

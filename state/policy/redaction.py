@@ -24,6 +24,7 @@ from state.policy.secret_shapes import (
     FLAG_SEPARATOR,
     JWT_PREFIX,
     JWT_REST,
+    NAME_HINTS,
     NAMES,
     PEM_PREFIX,
     PEM_REST,
@@ -43,7 +44,7 @@ NESTING_MAX = 64
 
 # A variable, a template's hole, a mask or a call: the secret itself is not there.
 _NOT_SECRET = re.compile(
-    r"\[REDACTED|\$\{[^}]{0,128}\}|\$\(|\$[A-Z_][A-Z0-9_]*+(?![a-z])|\{\{|%\(|<[\w -]{1,64}>"
+    r"\[REDACTED|\$\{[^}]{0,128}\}|\$\(|\$[A-Z_][A-Z0-9_]*+(?![a-z])|\{\{|\{[A-Za-z_][\w.]{0,64}\}|%\(|<[\w -]{1,64}>"
     r"|[xX*.…•-]{3,}+$|(?i:your[_-]|os\.environ|process\.env|import\.meta|getenv|getpass)"
 )
 _METHODS = re.compile(r"(?i:base64|sha-?\d|md5|hs\d|rs\d|aes|oauth|utf-?\d|http2?|ed25519|\d+ )")
@@ -129,6 +130,9 @@ class Scan:
                 self.spans.append(password.span())
 
     def _named(self) -> None:
+        lowered = self.text.lower()
+        if not any(hint in lowered for hint in NAME_HINTS):
+            return
         at = 0
         while name := NAMES.search(self.text, at):
             at = name.end()
@@ -270,7 +274,7 @@ def _bare_secret(value: str, name: str, *, tight: bool, follows: str) -> bool:
         return phrase and len(word) >= 6
     if not _IDENTIFIER.fullmatch(word):
         return True
-    if any(_random(part) or len(part) >= 32 for part in _PARTS.split(word)):
+    if any(_random(part) for part in _PARTS.split(word)):
         return True
     if _PARTS.search(word) or NAMES.search(word):
         return False

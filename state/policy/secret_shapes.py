@@ -87,6 +87,8 @@ NAMES = re.compile(
     r"|secret|token|credentials?|connection[_ -]?string|\bpat\b)"
 )
 """Longer names end in one of these: `access_token`, `client_secret`."""
+NAME_HINTS = ("pass", "pwd", "secret", "token", "key", "credential", "connection", "pat")
+"""One of these stands in every text in which `NAMES` finds anything."""
 
 SEPARATOR = re.compile(
     r"(?P<name_quote>(?:\\{1,4})?[\"'`])?+[ \t]{0,8}+"

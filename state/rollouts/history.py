@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from state.ids import derived_uuid
 from state.rollouts.items import (
     RecordedItem,
@@ -171,11 +169,8 @@ class _Builder:
 
     def _take_meta(self, payload: Mapping[str, Any]) -> None:
         # Later ones are copies made by a fork (another id) or changes of our own metadata.
-        try:
-            later = SessionMeta.model_validate(payload)
-        except ValidationError:
-            return
-        if later.id == self._meta.id and later.memory_mode is not None:
+        later = SessionMeta.parse(payload)
+        if later and later.id == self._meta.id and later.memory_mode is not None:
             self._meta = self._meta.model_copy(update={"memory_mode": later.memory_mode})
 
     def _take_event(self, line: RolloutLine, at_ms: int | None) -> None:

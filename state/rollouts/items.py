@@ -63,6 +63,16 @@ class RolloutLine(BaseModel):
     size: int = Field(default=0, exclude=True)
     """Bytes of the line as it was read."""
 
+    @classmethod
+    def parse(
+        cls, value: Mapping[str, Any], *, line_number: int, size: int
+    ) -> "RolloutLine | None":
+        """The line in a decoded JSON object; None when it is none."""
+        try:
+            return cls.model_validate({**value, "line_number": line_number, "size": size})
+        except ValidationError:
+            return None
+
 
 @dataclass(frozen=True, slots=True)
 class SkippedLine:
@@ -112,6 +122,14 @@ class SessionMeta(BaseModel):
     history_mode: Literal["legacy", "paginated"] = "legacy"
     history_base: HistoryBase | None = None
     git: GitState | None = None
+
+    @classmethod
+    def parse(cls, payload: Mapping[str, Any]) -> "SessionMeta | None":
+        """The identity in the payload of a line; None when it has no usable id."""
+        try:
+            return cls.model_validate(payload)
+        except ValidationError:
+            return None
 
     @field_validator("id")
     @classmethod

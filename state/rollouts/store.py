@@ -16,7 +16,6 @@ from uuid import UUID
 
 import orjson
 import zstandard
-from pydantic import ValidationError
 
 from state.clock import Clock
 from state.errors import RolloutMissing, RolloutUnreadable
@@ -175,10 +174,10 @@ def read_meta(path: Path) -> SessionMeta:
     """
     for count, line in enumerate(read_lines(path)):
         if isinstance(line, RolloutLine) and line.type == "session_meta":
-            try:
-                return SessionMeta.model_validate(line.payload)
-            except ValidationError as error:
-                raise RolloutUnreadable(path, "its session_meta has no usable id") from error
+            meta = SessionMeta.parse(line.payload)
+            if meta is None:
+                raise RolloutUnreadable(path, "its session_meta has no usable id")
+            return meta
         if count >= META_LINES_MAX:
             break
     raise RolloutUnreadable(path, "it has no session_meta line")
@@ -278,10 +277,8 @@ def _parse(data: bytes, number: int) -> RolloutLine | SkippedLine:
         return SkippedLine(number, "not a rollout line")
     if value["type"] not in LINE_TYPES:
         return SkippedLine(number, "of a type not known here")
-    try:
-        return RolloutLine.model_validate({**value, "line_number": number, "size": len(data)})
-    except ValidationError:
-        return SkippedLine(number, "not a rollout line")
+    line = RolloutLine.parse(value, line_number=number, size=len(data))
+    return line or SkippedLine(number, "not a rollout line")
 
 
 def _ends_torn(path: Path) -> bool:

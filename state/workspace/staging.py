@@ -15,6 +15,7 @@ from state.workspace.layout import NOTES
 from state.workspace.root import ConfinedRoot
 from state.workspace.snapshot import Snapshot, take_snapshot, write_snapshot
 from state.workspace.trees import (
+    aside_of,
     exchange,
     mend_exchange,
     remove_tree,
@@ -136,8 +137,12 @@ def edited_since(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
     )
 
 
-def clear_staging(home: Home, *, version: str | None = None) -> tuple[str, ...]:
+def clear_staging(
+    home: Home, *, version: str | None = None, keep: Iterable[str] = ()
+) -> tuple[str, ...]:
     """Remove the copies that earlier runs, of one version or of all, left behind; their names.
+
+    A copy to keep is named as in its edition; what an exchange put aside for it is kept too.
 
     Raises: WorkspaceUnsafe, OSError.
     """
@@ -145,10 +150,11 @@ def clear_staging(home: Home, *, version: str | None = None) -> tuple[str, ...]:
         raise WorkspaceUnsafe(home.staging, "it is a link")
     if not home.staging.is_dir():
         return ()
+    kept = {name for one in keep for name in (one, aside_of(home.staging / one).name)}
     leftovers = [
         path
         for path in home.staging.iterdir()
-        if version is None or path.name.startswith(f"{version}-")
+        if path.name not in kept and (version is None or path.name.startswith(f"{version}-"))
     ]
     for path in leftovers:
         remove_tree(path)

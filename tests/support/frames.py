@@ -42,6 +42,8 @@ class Step:
 
     entry: Entry
     answers: dict[str, list[Frame]] = field(default_factory=dict)
+    apart: set[str] = field(default_factory=set)
+    """Threads that requests out of scope have made or changed until then."""
 
 
 @dataclass(slots=True)
@@ -81,7 +83,9 @@ class Replay:
         self._ids: dict[str, str] = {}
         self._cursors: dict[str, str] = {}
         self._clients: dict[str, _Client] = {}
-        self._started: Counter[str] = Counter()
+        self._free: dict[tuple[str, str], list[Frame]] = {}
+        """By side and connection: what may come anywhere."""
+        self._ended: set[str] = set()
         self._result = Comparison()
         self._odd = set(_odd_turns(entries))
         self._cut_short = {
@@ -89,8 +93,7 @@ class Replay:
             for turn in _completed_turns(entries)
             if turn["status"] in ("interrupted", "failed")
         }
-        self._foreign: set[str] = set()
-        self._tainted: set[str] = set()
+        self._apart: set[str] = set()
         self._steps = list(self._in_scope(entries))
 
     async def run(self) -> Comparison:
@@ -98,6 +101,7 @@ class Replay:
         try:
             for step in self._steps:
                 await self._take(step)
+            self._compare_free()
         finally:
             for client in self._clients.values():
                 await client.close()
@@ -106,55 +110,50 @@ class Replay:
     def _in_scope(self, entries: list[Entry]) -> Iterator[Step]:
         """The steps that our server can take; what others changed is remembered as such."""
         step: Step | None = None
-        skipped_ids: set[tuple[str, Any]] = set()
+        skipped: dict[tuple[str, Any], Frame] = {}
+        apart: set[str] = set()
         for entry in entries:
             frame = entry.frame
             if entry.direction == "s2c":
-                if "method" not in frame and (entry.connection, frame["id"]) in skipped_ids:
-                    self._note_foreign(frame)
+                request = skipped.get((entry.connection, frame.get("id")))
+                if request is not None and "method" not in frame:
+                    apart |= _touched(request, frame)
                 elif step is not None:
                     step.answers.setdefault(entry.connection, []).append(frame)
+                    step.apart = set(apart)
                 continue
             if entry.direction == "c2s" and "method" not in frame:
                 continue
-            if entry.direction == "c2s" and "id" in frame and self._out_of_scope(frame):
-                skipped_ids.add((entry.connection, frame["id"]))
+            if entry.direction == "c2s" and "id" in frame and _out_of_scope(frame, apart):
+                skipped[(entry.connection, frame["id"])] = frame
                 self._result.skipped_requests[frame["method"]] += 1
                 continue
             if step is not None:
                 yield step
-            step = Step(entry)
+            step = Step(entry, apart=set(apart))
         if step is not None:
             yield step
 
-    def _out_of_scope(self, frame: Frame) -> bool:
-        method, thread_id = frame["method"], (frame.get("params") or {}).get("threadId")
-        if method == "nope/nope":
-            return False
-        known = method in METHODS_BY_NAME
-        if not known and thread_id and not method.endswith(_HARMLESS) and method != "turn/steer":
-            self._tainted.add(thread_id)
-        return not known or thread_id in self._foreign or thread_id in self._tainted
-
-    def _note_foreign(self, frame: Frame) -> None:
-        thread = (frame.get("result") or {}).get("thread") if "result" in frame else None
-        if isinstance(thread, dict) and thread["id"] not in self._tainted:
-            self._foreign.add(thread["id"])
-
     async def _take(self, step: Step) -> None:
-        entry, frame = step.entry, step.entry.frame
+        entry, frame, self._apart = step.entry, step.entry.frame, step.apart
         if entry.direction == "note":
             await self._note(frame)
-            return
-        client = await self._client(entry.connection)
-        await client.send(self._mapped(frame))
+        else:
+            await (await self._client(entry.connection)).send(self._mapped(frame))
         expected = {name: self._expected(name, step) for name in {*step.answers, *self._clients}}
         odd_thread = self._odd_thread(step)
         await self._settled(step, expected, odd_thread)
         for name, wanted in expected.items():
-            got = self._joined(self._clients[name].take())
+            if name not in self._clients:
+                continue
+            came = [frame for frame in self._clients[name].take() if not self._is_apart(frame)]
+            self._note_free("ours", name, came)
+            got = self._joined(came)
             if odd_thread is not None:
                 wanted, got = _replies(wanted), _replies(got)
+            if entry.direction == "note":
+                # Malformed input has a reply here and had none there.
+                got = [one for one in got if "error" not in one or one in wanted]
             self._compare_lists(f"{self._name}:{name} after {_short(frame)}", wanted, got, frame)
 
     async def _note(self, frame: Frame) -> None:
@@ -176,14 +175,46 @@ class Replay:
 
     def _expected(self, name: str, step: Step) -> list[Frame]:
         """What should come to a connection in this step."""
-        return self._joined([frame for frame in step.answers.get(name, ()) if self._counts(frame)])
+        frames = [frame for frame in step.answers.get(name, ()) if self._counts(frame)]
+        self._note_free("theirs", name, frames)
+        return self._joined(frames)
+
+    def _is_apart(self, frame: Frame) -> bool:
+        params = frame.get("params") or {}
+        thread_id = params.get("threadId") or (params.get("thread") or {}).get("id")
+        return thread_id in {self._ids.get(one) for one in self._apart}
+
+    def _note_free(self, side: str, name: str, frames: list[Frame]) -> None:
+        for frame in frames:
+            if self._is_free(frame):
+                self._free.setdefault((side, name), []).append(frame)
+        for frame in frames:
+            if frame.get("method") == "turn/completed":
+                self._ended.add(frame["params"]["turn"]["id"])
+
+    def _is_free(self, frame: Frame) -> bool:
+        """A new thread, or the usage of a turn long over, told again after a resume."""
+        method, params = frame.get("method"), frame.get("params")
+        if method == "thread/tokenUsage/updated":
+            assert params is not None
+            return params["turnId"] in self._ended
+        return method == "thread/started"
+
+    def _compare_free(self) -> None:
+        for name in {name for _, name in self._free}:
+            theirs = self._free.get(("theirs", name), [])
+            ours = self._free.get(("ours", name), [])
+            for kind in {_kind(frame) for frame in (*theirs, *ours)}:
+                wanted = [frame for frame in theirs if _kind(frame) == kind]
+                got = [frame for frame in ours if _kind(frame) == kind]
+                self._compare_lists(f"{self._name}:{name} {kind}", wanted, got, {})
 
     def _counts(self, frame: Frame) -> bool:
         method, params = frame.get("method"), frame.get("params") or {}
         if method is None:
             return True
         thread_id = params.get("threadId") or (params.get("thread") or {}).get("id")
-        if thread_id in self._foreign or thread_id in self._tainted:
+        if thread_id in self._apart:
             return False
         turn_id = params.get("turnId") or (params.get("turn") or {}).get("id")
         return not _dropped(method) and turn_id not in self._odd and "id" not in frame
@@ -226,9 +257,7 @@ class Replay:
         ours = {self._ids[turn] for turn in self._cut_short if turn in self._ids}
         for frame in frames:
             method = frame.get("method")
-            if method == "thread/started":
-                thread_id = frame["params"]["thread"]["id"]
-                self._started[thread_id] += 1
+            if self._is_free(frame):
                 continue
             if method is not None and _dropped(method):
                 continue
@@ -273,9 +302,26 @@ class Replay:
                 )
                 return
             self._result.frames += 1
-            matcher = _Matcher(self._ids, self._cursors, self._odd, self._foreign | self._tainted)
+            matcher = _Matcher(self._ids, self._cursors, self._odd, self._apart)
             matcher.match(_renumbered(theirs), ours, _kind(theirs))
             self._result.differences += [f"{where}: {one}" for one in matcher.differences]
+
+
+def _out_of_scope(frame: Frame, apart: set[str]) -> bool:
+    thread_id = (frame.get("params") or {}).get("threadId")
+    known = frame["method"] in METHODS_BY_NAME or frame["method"] == "nope/nope"
+    return not known or thread_id in apart
+
+
+def _touched(request: Frame, reply: Frame) -> set[str]:
+    """The threads that a request out of scope has made or changed."""
+    if "result" not in reply or request["method"].endswith(_HARMLESS):
+        return set()
+    thread = reply["result"].get("thread")
+    made = {thread["id"]} if isinstance(thread, dict) else set()
+    if request["method"] in ("turn/steer", "thread/fork"):
+        return made
+    return made | {(request.get("params") or {}).get("threadId", "")}
 
 
 class _Client:
@@ -399,7 +445,8 @@ class _Matcher:
             if self._ids.setdefault(theirs, ours) != ours and where.count(".") > 1:
                 self._differs(where, self._ids[theirs], ours)
         elif key == "data" and isinstance(theirs, list) and _is_models(theirs):
-            self.match(theirs[0].keys(), ours[0].keys(), where)
+            if ours:
+                self.match(sorted(theirs[0]), sorted(ours[0]), where)
         elif key == "text" and parent.get("phase") is None and parent.get("type") == "agentMessage":
             return  # of an answer that was cut short, as much as had come
         else:

@@ -2,6 +2,8 @@
 
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
+# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+
 from memory_write.offline.lexicon import Lexicon, pattern
 
 CHINESE = Lexicon(

@@ -2,6 +2,8 @@
 
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
+# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+
 from memory_write.offline.lexicon import Lexicon, pattern
 
 # Things a developer or writer makes again and again; a rule about one of them is about its kind.
@@ -55,6 +57,13 @@ _HABIT = (
     r"(?:use|write|spell|code|program|develop|work with|test with|format|indent|run|commit|squash"
     r"|rebase|deploy|review|sign|name|type|read|host|ship|release|version|track|log|store|keep)s?"
 )
+# Each of what is yet to come; `all tests` and `every file here` are what already lies there.
+_EACH = (
+    r"(?:(?:every|each|all(?= [\w-]+(?: [\w-]+)? (?:that )?you )) (?:new [\w-]+|commits?"
+    r"|pull requests?|prs?|releases?|answers?"
+    r"|repl(?:y|ies)|reviews?|messages?|merges?|deploys?|[\w-]+(?: [\w-]+)? (?:that )?you"
+    r" (?:write|make|add|create|touch|change))\b)"
+)
 _BOUND = (
     r"(?:at most|at least|no more than|no longer than|not longer than|no fewer than|shorter than"
     r"|longer than|limited to|under|below|within|up to|max(?:imum)?|only|never|always|kept|short"
@@ -87,7 +96,8 @@ ENGLISH = Lexicon(
     remember=pattern(
         r"(?:(?:can|could|would) you )?(?:please )?(?:remember|memori[sz]e|keep in mind"
         r"|bear in mind"
-        r"|make a note|take note|note(?: down)?(?: for (?:the future|later|next time))?"
+        r"|make a note|take note|note(?: down)?(?= that\b|:|,| for (?:the|later"
+        r"|next)\b)(?: for (?:the future|later|next time))?"
         r"|don't forget|do not forget|never forget|save (?:to|in) memory|add to (?:your )?memory)"
         r"(?: for (?:next time|later|the future))?(?:,| that| this|:| -)*(?: to)? "
     ),
@@ -102,6 +112,7 @@ ENGLISH = Lexicon(
         r"|if"
         r"|when|where|who)\b",
         r"^(?:i wonder|wondering|not sure|i don't know|i'm not sure|no idea|curious)\b",
+        r"\bnot sure\b",
     ),
     hypothetical=pattern(
         r"^(?:suppose|supposing|imagine|assume|assuming|pretend|say we|let's say|hypothetically"
@@ -145,6 +156,7 @@ ENGLISH = Lexicon(
     denied=pattern(
         r"\b(?:i|we|you) (?:don't|do not|never) (?:say|said|mean|meant|care|mind|have to|need to"
         r"|necessarily)\b",
+        r"\bprefer not to\b",
         r"\b(?:no need|not necessary|not that i|it's not that|isn't that|never said|didn't say"
         r"|did not say|haven't decided|have not decided|not decided|undecided|doesn't matter"
         r"|does not matter|don't care|do not care|either is fine|both are fine|up to you"
@@ -178,7 +190,8 @@ ENGLISH = Lexicon(
     profile=pattern(
         r"\b(?:i|we|the user)(?:'m| am|'re| are| is)? (?:currently )?(?:lives?|resides?|living"
         r"|based|located|moved|relocated|grew up) (?:in|near|at|to|on)\b",
-        r"\b(?:i'm|i am|the user is) (?:from|in) (?!a |an |the (?:mood|middle|process|file|same"
+        r"\b(?:i'm|i am|the user is) (?:from|in) (?!a |an |the (?:future|past|mood|middle|process"
+        r"|file|same"
         r"|wrong|right)|favou?r|trouble|charge|doubt|progress)[\w]",
         r"\b(?:i'm|i am|the user is) (?:an? )?(?:[\w-]+ ){0,3}?(?:developer|engineer|programmer"
         r"|designer|scientist|student|teacher|researcher|writer|manager|analyst|architect"
@@ -225,7 +238,7 @@ ENGLISH = Lexicon(
         rf"| with\b| without\b| that\b|$)",
         r"\b(?:wants?|likes?|loves?|values?|appreciates?) (?:(?:small|short|clean|simple|concise"
         r"|brief|plain|explicit|direct|frequent|tiny|atomic|strict|dark|quiet|honest"
-        r"|focused),? )+\w+s?\b",
+        rf"|focused),? )+{_MADE}",
         rf"\b(?:in|on|for) (?:my|our|your) {_MADE}",
         rf"\b(?:wants?|likes?|loves?) {_STYLE}\b",
     ),
@@ -243,11 +256,14 @@ ENGLISH = Lexicon(
         rf"^(?:at most|max(?:imum)?(?: of)?|no more than|not more than|only|never more than"
         rf"|a maximum"
         rf" of|up to) (?:one|two|three|four|five|\d+|a) .*\b{_MADE}\b",
-        rf"^no (?:longer |more )?(?:[\w-]+ ){{0,3}}(?:{_MADE}|emojis?|tabs|semicolons|abbreviations"
-        r"|exclamation marks|force pushes|jargon|adverbs|smileys|filler|passive voice|globals"
-        r"|print statements|magic numbers|trailing whitespace|wildcard imports)"
-        r"(?: (?:in|longer|without|over|above|with|of|on|at|to) .+| please|,? ever)?[.!]*$",
+        rf"^no (?:longer |more )?(?:[\w-]+ ){{0,3}}{_MADE}"
+        r"(?: (?:in|longer|without|over|above|with|of|on|at|to) .+| please|,? ever)[.!]*$",
+        r"^no (?:emojis?|tabs|semicolons|abbreviations|exclamation marks|force pushes|jargon"
+        r"|adverbs"
+        r"|smileys|filler|passive voice|globals|print statements|magic numbers"
+        r"|trailing whitespace|wildcard imports)(?: (?:in|on|at|to) .+| please|,? ever)?[.!]*$",
         rf"^{_MADE}: (?:at most |max(?:imum)? |only )?(?:one|two|three|four|five|\d+) ",
+        r"^(?:everything|all text|all prose) (?:should|must|has to|is to) ",
         rf"^no qq (?:in|on|at) .*\b{_MADE}\b",
         r"^(?:one|two|three|\d+) [\w-]+ (?:max(?:imum)?|at most|tops|or less)(?: (?:for|per"
         r"|in) .+)?",
@@ -268,7 +284,7 @@ ENGLISH = Lexicon(
         rf"^{_EVENT}\w*,? .*\b{VERBS}\b",
         r"^(?:use|run|call|write|choose|pick|prefer|say|spell|type|install|import|import from|make)"
         r" .+ (?:instead of|rather than|over|and not|, not|not) (?!the (?:first|second|other))\w+",
-        r"^(?:prefer|avoid|favou?r) (?!the |doing that)\w+",
+        r"^(?:prefer|avoid|favou?r) (?!the (?!words?\b|phrases?\b)|doing that)\w+",
         rf"^(?:keep|make|write|limit|cap) (?:all |every |each |your |my |our )?(?:[\w-]+ )"
         rf"{{0,2}}(?:{_MADE})(?<!\bit) (?:\w+ )?(?:to )?{_BOUND}\b",
         rf"^(?:keep|make|write|prefer) (?:[\w-]+ ){{0,1}}(?:small|short|atomic|concise|focused"
@@ -287,14 +303,13 @@ ENGLISH = Lexicon(
         rf"^use {_STYLE}\b",
         rf"^(?:write|answer|reply|respond|speak|spell|name|format|indent|put) (?:.+ )?(?:in|with)"
         rf" {_STYLE}\b",
-        r"^(?:add|put|include|write|use) .+ (?:on|to|in|for|with|at the (?:top|end) of) (?:every"
-        r"|each"
-        r"|all) \w+",
-        rf"^{VERBS} (?:every|each|all) (?!of (?:these|those|this)|the )\w+",
+        rf"^(?:add|put|include|write|use) .+ (?:on|to|in|for|with|at the (?:top|end) of) {_EACH}",
+        rf"^{VERBS} {_EACH}",
         r"^(?:ask|check with|confirm with) (?:me )?(?:first )?before (?!the |this |that )\w+",
         r"^stick (?:to|with) (?!the (?:first|second|other|plan))\w+",
     ),
     corrected=pattern(
+        r"^\S+(?: \S+)?, not (?!the |that |this |it\b)\S+",
         r"^(?:use|run|call|write|say|name|spell|type|put|keep|answer|reply|install|import|make|add"
         r"|format|indent|stick|go|commit|deploy|test|build)(?: \w+)? (?!the (?:first|second|other"
         r"|last)|it\b|that\b|this\b|them\b)\S+",
@@ -317,10 +332,12 @@ ENGLISH = Lexicon(
         rf"(?:the |all |our |my )?{_TOOLING}\b",
         r"^(?:we|i|you|the user|one)(?: always| usually| can| should| must| have to| need to"
         r"| normally)* (?:run|runs|execute|executes|start|starts|build|builds|deploy|deploys|test"
-        r"|tests|lint|lints|format|formats|release|releases|publish|track|host|store|manage"
+        r"|tests|lint|lints|format|formats|release|releases|publish|install|track|host|store|manage"
         r"|manages)(?: [\w'/-]+){0,4}? (?:with|via|using|through|by|on|from|in) \S",
         rf"^\S+(?: [\w:./-]+){{0,3}} (?:runs|is how (?:we|you|i) run|is what runs|starts|executes) "
         rf"(?:the |all |our |my )?{_TOOLING}\b",
+        rf"^(?!it |that |this |there |here )[\w.-]+ (?:is|are) (?:our|my|the) (?:default |main "
+        rf"|only )?{_TOOLING}\b",
         r"^(?:we|the project|the repo|the codebase|the app|the service|the team) (?:uses?|runs? on"
         r"|targets?|supports?|is written in|relies on|depends on|ships?) (?!it\b|this\b|that\b)\S",
     ),
@@ -336,8 +353,15 @@ ENGLISH = Lexicon(
         r"|be (?:fine|ok|okay|green|there|broken|down|wrong|fixed|done|ready|possible|enough|gone"
         r"|failing|passing|a|an|the|in the|something|somewhere|rerun|re-run|able))\b",
         r"\b(?:ran|found|failed|passed|crashed|exists?|left|changed|yet|so far|already)\b",
-        r"^(?:i|we) (?:need|want|would like|'d like) (?:to|you to|a|an|the|some|help|more)\b"
-        r"(?!.*\b(?:always|never|every|each|all|from now on)\b)",
+        r"^(?:i|we) (?:need|want|would like|'d like) (?:to|you to|help|more)\b"
+        r"(?!.*\b(?:always|never|from now on|whenever|every time|(?:before|after) (?:every"
+        r"|each))\b)",
+        r"^(?:i|we) (?:need|want|would like|'d like) (?:a|an|the|some)\b"
+        r"(?!.*\b(?:always|never|every|each|all|any|from now on)\b)",
+        r"\b(?:don't|do not) like the \w+$",
+        r"\b(?:chose|picked|decided to \w+|agreed to|agreed on) the (?:\w+ )?\w+$",
+        r"\b(?:tell|show|ping|send|give|remind) me\b(?!.*\b(?:always|every|from now on)\b)",
+        r"\bin use$",
         r"^(?:i|we) like (?:it|that|this|how|what|the|your)\b",
         r"\b(?:prefer|like|want|need) (?:it|that|this|the (?:first|second|third|other|last|former"
         r"|latter|one|version|option|approach|idea|plan|design))\b",

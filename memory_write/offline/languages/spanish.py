@@ -17,7 +17,7 @@ SPANISH = Lexicon(
     name="spanish",
     common_words=frozenset(
         "el la los las un una yo nosotros es son no en de que por para con mi mis siempre nunca "
-        "favor antes cada del al y se deben debe prefiero uso vivo ahora".split()
+        "favor hemos usar antes cada del al y se deben debe prefiero uso vivo ahora".split()
     ),
     opener=pattern(
         r"(?:ok|vale|bien|gracias|perfecto|sí|y|pero|por favor|además|también|por cierto|hola"

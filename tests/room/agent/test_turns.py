@@ -19,8 +19,9 @@ from server.agent.events import (
     TurnFailed,
     TurnStarted,
 )
-from server.agent.inputs import Admitted, Refused
+from server.agent.inputs import Admitted, Refused, SettingsChange
 from server.agent.limits import AgentLimits
+from server.agent.models.base import OutputItem, ReasoningDelta, ReasoningStarted
 from tests.support.scripted_model import Bench, call, done, live_bench, message, said
 
 
@@ -303,6 +304,73 @@ async def test_an_ephemeral_thread_leaves_nothing_at_all(bench: Bench) -> None:
     await bench.say(thread, "hello")
     assert thread.row is None and list(bench.state.home.sessions.rglob("*.jsonl")) == []
     assert bench.nudged == []
+
+
+async def test_a_turn_that_cannot_be_recorded_fails_and_the_next_one_starts_afresh(
+    bench: Bench,
+) -> None:
+    sessions = bench.state.home.sessions
+    sessions.rmdir()
+    sessions.write_text("in the way")
+    thread = await bench.thread()
+    ended = await bench.say(thread, "lost")
+    assert isinstance(ended, TurnFailed) and "could not be recorded" in ended.error.message
+    assert bench.provider.requests == [] and thread.row is None
+    sessions.unlink()
+    assert isinstance(await bench.say(thread, "kept"), TurnCompleted)
+    recorded = _rollout(bench, thread.draft.rollout_path)
+    assert "<environment_context>" in recorded and "kept" in recorded and "lost" not in recorded
+
+
+async def test_reasoning_is_told_part_by_part_and_kept(bench: Bench) -> None:
+    thread = await bench.thread()
+    item = {
+        "type": "reasoning",
+        "id": "rs_1",
+        "summary": [{"type": "summary_text", "text": "first"}, {"text": "second"}],
+        "encrypted_content": "x",
+    }
+    bench.provider.script(
+        [
+            ReasoningStarted(item_id="rs_1"),
+            ReasoningDelta(item_id="rs_1", summary_index=0, text="first"),
+            ReasoningDelta(item_id="rs_1", summary_index=1, text="second"),
+            OutputItem(item=item),
+            *message("answer"),
+            done(),
+        ]
+    )
+    await bench.say(thread, "think")
+    assert bench.kinds()[4:10] == [
+        "ItemStarted",
+        "ReasoningPartAdded",
+        "ReasoningSummaryDelta",
+        "ReasoningPartAdded",
+        "ReasoningSummaryDelta",
+        "ItemCompleted",
+    ]
+    [told] = _completed(bench, "reasoning")
+    assert told.item.body["summary"] == ["first", "second"]
+    await bench.say(thread, "more")
+    sent = [one for one in bench.provider.requests[-1].input if one["type"] == "reasoning"]
+    assert sent and sent[0]["encrypted_content"] == "x" and "id" not in sent[0]
+
+
+async def test_other_settings_come_with_a_turn_and_stay(bench: Bench) -> None:
+    thread = await bench.thread()
+    change = SettingsChange(model="other", effort="high", cwd="/elsewhere")
+    admitted = await thread.admit(said("hello", change=change))
+    assert isinstance(admitted, Admitted)
+    assert thread.settings.model == "scripted-model"
+    admitted.begin()
+    await bench.until_ended(admitted.turn_id)
+    await bench.say(thread, "again")
+    assert [(one.model, one.effort) for one in bench.provider.requests] == [("other", "high")] * 2
+    assert "/elsewhere" in json.dumps(bench.provider.requests[0].input)
+    await bench.live.unload(thread.id)
+    resumed = await bench.live.resume(thread.id)
+    assert (resumed.settings.model, resumed.settings.effort) == ("other", "high")
+    assert resumed.settings.cwd == "/elsewhere"
 
 
 async def test_closing_stops_what_runs_and_still_tells_its_end(bench: Bench) -> None:

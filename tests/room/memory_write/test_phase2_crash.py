@@ -93,3 +93,30 @@ async def test_a_swap_cut_between_its_renames_is_undone(tmp_path: Path) -> None:
         assert len(recovered.abandoned) == 1
         assert _visible(live) == old
         assert list(state.home.staging.iterdir()) == []
+
+
+async def test_a_folder_that_became_a_link_keeps_nobody_from_starting(tmp_path: Path) -> None:
+    """The intent stays open, and its run is undone once the folder is one again."""
+    home = tmp_path / "home"
+    old = await _prepared(home)
+    await _killed_at(home, "phase2/intended")
+    async with opened(home, ManualClock(), owner="second") as state:
+        live = state.home.memories("v1")
+        _move_behind_a_link(live, tmp_path / "moved")
+        recovered = await recover(state)
+        assert len(recovered.left_open) == 1
+        assert len(list(state.home.staging.iterdir())) == 1
+        _move_back(live, tmp_path / "moved")
+        assert len((await recover(state)).abandoned) == 1
+        assert _visible(live) == old
+        assert list(state.home.staging.iterdir()) == []
+
+
+def _move_behind_a_link(live: Path, moved: Path) -> None:
+    live.rename(moved)
+    live.symlink_to(moved)
+
+
+def _move_back(live: Path, moved: Path) -> None:
+    live.unlink()
+    moved.rename(live)

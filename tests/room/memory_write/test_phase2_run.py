@@ -301,6 +301,21 @@ async def test_a_model_that_is_down_uses_up_no_retry_and_waits_longer_each_time(
     assert not (live / "MEMORY.md").exists()
 
 
+async def test_a_run_that_cost_something_and_gave_nothing_waits_longer_each_time(
+    state: State, clock: ManualClock
+) -> None:
+    await put_output(state, "the user wants small commits")
+
+    async def broken(tools: Tools, request: ConsolidationRequest) -> None:
+        raise ModelFailed("refused", transient=False)
+
+    phase2 = phase2_of(state, ScriptedConsolidator(broken))
+    for delay_s in (3_600, 7_200, 14_400):
+        assert (await phase2.run(ignore_cooldown=True)).reason == "model:refused"
+        assert (await job_of(state)).retry_at_ms == clock.now_ms() + delay_s * 1_000
+        clock.advance(delay_s)
+
+
 async def test_a_wall_clock_cap_ends_an_agent_that_never_stops(
     state: State, live: Path, clock: ManualClock
 ) -> None:

@@ -117,3 +117,9 @@ def test_a_socket_that_others_reach_needs_a_mode_that_was_asked_for(
     check_reach(host, 4500, AuthFlags(mode="capability-token"))
     check_reach("127.0.0.1", 4500, AuthFlags(mode=mode))
     check_reach("::1", 4500, AuthFlags(mode=mode))
+
+
+def test_a_host_is_an_ip_literal() -> None:
+    """A name could mean another machine tomorrow."""
+    with pytest.raises(AddressRefused, match="expected `ws://IP:PORT`"):
+        check_reach("localhost", 4500, AuthFlags())

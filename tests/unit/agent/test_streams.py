@@ -15,7 +15,15 @@ from server.agent.models.quota import duration_s, from_headers, remaining_percen
 from server.agent.models.response_events import asked_wait_s, model_events, status_failed, token_use
 from server.agent.models.sse import EventTooLong, SseReader
 
-EVENTS: list[dict[str, Any]] = [{"type": "a", "text": "x\ny"}, {"type": "b"}, {"type": "c", "n": [1, 2]}]
+EVENTS: list[dict[str, Any]] = [
+    {"type": "a", "text": "x\ny"},
+    {"type": "b"},
+    {"type": "c", "n": [1, 2]},
+]
+    {"type": "a", "text": "x\ny"},
+    {"type": "b"},
+    {"type": "c", "n": [1, 2]},
+]
 
 
 def wire(end: str) -> bytes:

@@ -103,6 +103,8 @@ INNOCENT = [
     "secret scanning and api key rotation are on",
     "pat = re.compile(r'x')",
     "model gpt-5.6, token limit 2500",
+    "api_key == client.WORKLOAD_IDENTITY_API_KEY_PLACEHOLDER",
+    'url = f"ws://{host}/?token={secret}"',
 ]
 
 HOSTILE = [

@@ -1,0 +1,38 @@
+"""A citation counts for the outputs of the threads it names, once a message."""
+
+import pytest
+
+from memory_read.citations import Citation, count_usage
+from state.recovery import State
+from tests.support.rows import NOW_MS, an_output, thread_id
+
+
+async def used(state: State, number: int, version: str = "v1") -> tuple[int, int | None]:
+    """How often an output was used, and when last."""
+    async with state.database.reading() as read:
+        found = await state.outputs.get(read, version, thread_id(number))
+    assert found is not None
+    return found.usage_count, found.last_usage_ms
+
+
+@pytest.mark.requirement("R10")
+async def test_each_cited_thread_is_counted_once_for_a_message(state: State) -> None:
+    """Spellings of one id are one; unknown ids and other words change nothing."""
+    async with state.database.writing() as tx:
+        for number in (1, 2):
+            await state.outputs.put(tx, an_output(number))
+        await state.outputs.put(tx, an_output(1, version="v2"))
+    one = thread_id(1)
+    citation = Citation(rollout_ids=(one, one.upper(), one.replace("-", ""), thread_id(9), "x"))
+    assert await count_usage(state, "v1", citation) == 1
+    assert await used(state, 1) == (1, NOW_MS)
+    assert await used(state, 2) == (0, None)
+    assert await used(state, 1, "v2") == (0, None)
+    assert await count_usage(state, "v1", citation) == 1
+    assert await used(state, 1) == (2, NOW_MS)
+
+
+async def test_a_citation_without_ids_counts_nothing(state: State) -> None:
+    """It asks nothing of the database."""
+    assert await count_usage(state, "v1", Citation()) == 0
+    assert await count_usage(state, "v1", Citation(rollout_ids=("no uuid",))) == 0
