@@ -10,7 +10,6 @@ import re
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -283,13 +282,3 @@ def _word(value: Any) -> str:
     if isinstance(value, str):
         return value[:64]
     return str(next(iter(value), "unknown"))[:64] if isinstance(value, dict) else "unknown"
-
-
-def stamp_ms(text: str) -> int | None:
-    """The time a person gave: a date or an RFC 3339 time, UTC where no zone is said."""
-    try:
-        value = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    zoned = value if value.tzinfo else value.replace(tzinfo=UTC)
-    return round(zoned.timestamp() * 1000)

@@ -37,6 +37,8 @@ from state.rollouts.store import parse_time_ms, read_lines, read_meta
 TEXT_BYTES_MAX = 262_144
 SKIPPED_MAX = 1_000
 MEMORY_NAMESPACE = "memories"
+# As servers without namespaces, and those of the MCP form, name the same tools.
+_FLAT_MEMORY_TOOLS = ("memories__", "mcp__memories__")
 
 _CALLS = frozenset({"local_shell_call", "function_call", "custom_tool_call", "tool_search_call"})
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
@@ -150,7 +152,7 @@ class _Listener:
         elif type_ == "web_search_call":
             yield self._item("web_search", line, item)
         elif type_ in _CALLS:
-            if item.get("namespace") == MEMORY_NAMESPACE or reads_memory(_call_text(item)):
+            if _recalls(item):
                 if isinstance(call_id, str):
                     self._recalls.add(call_id)
             else:
@@ -199,6 +201,13 @@ _GROUPS: Mapping[PartKind, TranscriptKind] = {
     PartKind.CONTEXT: "context",
     PartKind.AGENT: "agent",
 }
+
+
+def _recalls(call: Mapping[str, Any]) -> bool:
+    """Whether what the call returns is memory, by its tool or by a file it names."""
+    name = call.get("name")
+    flat = isinstance(name, str) and name.startswith(_FLAT_MEMORY_TOOLS)
+    return flat or call.get("namespace") == MEMORY_NAMESPACE or reads_memory(_call_text(call))
 
 
 def _turn_of(item: Mapping[str, Any]) -> str | None:

@@ -7,6 +7,11 @@ from pydantic import Field
 from protocol.base import U32, RequestParams, WireModel
 
 
+def _is_none(value: object) -> bool:
+    """The original leaves this key out where it was not asked for."""
+    return value is None
+
+
 class ModelListParams(RequestParams):
     """Which models can be chosen."""
 
@@ -66,7 +71,7 @@ class ConfigReadResult(WireModel):
 
     config: dict[str, Any]
     origins: dict[str, Any]
-    layers: list[Any] | None
+    layers: list[Any] | None = Field(default=None, exclude_if=_is_none)
 
 
 class ConfigRequirementsResult(WireModel):

@@ -4,24 +4,48 @@ A server that owns the home already is joined by a bridge that imports nothing h
 process becomes the owner, for its own client and for all that join meanwhile.
 """
 
+import os
+import signal
+import time
 from argparse import Namespace
+from types import FrameType
 
 from server._relay import relay
 from server.environment import home_from_environment
+from server.errors import CommandFailed
+from state.errors import HomeBusy
 
 STDIO = "stdio://"
+ATTEMPTS = 40
+ATTEMPT_GAP_S = 0.25
 _STDIN, _STDOUT = 0, 1
 
 
 def run(arguments: Namespace) -> int:
     """Serve until the client leaves."""
-    listen = arguments.listen or [STDIO]
-    if listen != [STDIO]:
+    if (arguments.listen or [STDIO]) != [STDIO]:
         from server.cli.serve import run as serve
 
         return serve(arguments)
-    if relay(home_from_environment(arguments.home).root, _STDIN, _STDOUT):
-        return 0
-    from server.cli.serve import run_stdio
+    home = home_from_environment(arguments.home)
+    for _ in range(ATTEMPTS):
+        signal.signal(signal.SIGTERM, _leave)
+        if relay(home.root, _STDIN, _STDOUT):
+            return 0
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        from server.cli.serve import run_stdio
 
-    return run_stdio(arguments)
+        try:
+            return run_stdio(arguments)
+        except HomeBusy:
+            # Another process is just becoming the owner; its socket is about to appear.
+            time.sleep(ATTEMPT_GAP_S)
+    raise CommandFailed(
+        f"home {home.root} is owned by a process that does not answer; see {home.owner_lock} for "
+        "its number, end it and try again"
+    )
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """A bridge holds nothing that would have to be saved; SDKs expect status 0."""
+    os._exit(0)

@@ -92,7 +92,7 @@ class ResumeHandler:
 
     def _tell_usage(self, peer: Peer, live: LiveThread, turns: Sequence[RecordedTurn]) -> None:
         """What the thread has cost so far, for the client that shows it."""
-        if live.token_last is None or not turns:
+        if live.token_last is None or not turns or turns[-1].status == "inProgress":
             return
         usage = TokenUsage(
             thread_id=live.id,

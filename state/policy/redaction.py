@@ -44,7 +44,8 @@ NESTING_MAX = 64
 
 # A variable, a template's hole, a mask or a call: the secret itself is not there.
 _NOT_SECRET = re.compile(
-    r"\[REDACTED|\$\{[^}]{0,128}\}|\$\(|\$[A-Z_][A-Z0-9_]*+(?![a-z])|\{\{|\{[A-Za-z_][\w.]{0,64}\}|%\(|<[\w -]{1,64}>"
+    r"\[REDACTED|\$\{[^}]{0,128}\}|\$\(|\$[A-Z_][A-Z0-9_]*+(?![a-z])|\{\{|%\("
+    r"|\{[A-Za-z_][\w.]{0,64}\}|<[\w -]{1,64}>"
     r"|[xX*.…•-]{3,}+$|(?i:your[_-]|os\.environ|process\.env|import\.meta|getenv|getpass)"
 )
 _METHODS = re.compile(r"(?i:base64|sha-?\d|md5|hs\d|rs\d|aes|oauth|utf-?\d|http2?|ed25519|\d+ )")

@@ -74,6 +74,8 @@ class RolloutWriter:
 
         Raises: OSError, RolloutUnreadable.
         """
+        if path.suffix == ".zst":
+            raise RolloutUnreadable(path, "a compressed file cannot be continued")
         meta = read_meta(path)
         file = open_private(path, os.O_WRONLY | os.O_APPEND)
         try:

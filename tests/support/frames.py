@@ -8,7 +8,7 @@ with a plain answer instead and not compared; what they changed is left out on b
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,14 +71,32 @@ def read_recording(path: Path) -> list[Entry]:
     return [Entry(line["conn"], line["dir"], line["frame"]) for line in lines]
 
 
+class Servers:
+    """The server of a replay, and a new one on the same home when the recording says so."""
+
+    def __init__(self, start: Callable[[], Awaitable[Server]]) -> None:
+        self._start = start
+        self.server: Server
+
+    async def restart(self) -> None:
+        """Stop the one there is and start another."""
+        await self.stop()
+        self.server = await self._start()
+
+    async def stop(self) -> None:
+        """Stop it."""
+        if hasattr(self, "server"):
+            await self.server.stop(0)
+
+
 class Replay:
     """One recording against one server."""
 
     def __init__(
-        self, name: str, entries: list[Entry], server: Server, *, deviations: dict[str, str]
+        self, name: str, entries: list[Entry], servers: Servers, *, deviations: dict[str, str]
     ) -> None:
         self._name = name
-        self._server = server
+        self._servers = servers
         self._deviations = deviations
         self._ids: dict[str, str] = {}
         self._cursors: dict[str, str] = {}
@@ -86,8 +104,12 @@ class Replay:
         self._free: dict[tuple[str, str], list[Frame]] = {}
         """By side and connection: what may come anywhere."""
         self._ended: set[str] = set()
+        self._skipped: set[str] = set()
+        self._odd_running: dict[str, str] = {}
         self._result = Comparison()
-        self._odd = set(_odd_turns(entries))
+        self._busy = set(_acting_turns(entries))
+        """Turns that did more than talk."""
+        self._odd = self._busy | set(_steered_turns(entries))
         self._cut_short = {
             turn["id"]
             for turn in _completed_turns(entries)
@@ -112,19 +134,22 @@ class Replay:
         step: Step | None = None
         skipped: dict[tuple[str, Any], Frame] = {}
         apart: set[str] = set()
+        acting: set[str] = set()
         for entry in entries:
             frame = entry.frame
             if entry.direction == "s2c":
+                self._note_acting(frame, acting)
                 request = skipped.get((entry.connection, frame.get("id")))
                 if request is not None and "method" not in frame:
-                    apart |= _touched(request, frame)
+                    if request["method"] not in METHODS_BY_NAME:
+                        apart |= _touched(request, frame)
                 elif step is not None:
                     step.answers.setdefault(entry.connection, []).append(frame)
                     step.apart = set(apart)
                 continue
             if entry.direction == "c2s" and "method" not in frame:
                 continue
-            if entry.direction == "c2s" and "id" in frame and _out_of_scope(frame, apart):
+            if entry.direction == "c2s" and "id" in frame and _out_of_scope(frame, apart | acting):
                 skipped[(entry.connection, frame["id"])] = frame
                 self._result.skipped_requests[frame["method"]] += 1
                 continue
@@ -133,6 +158,14 @@ class Replay:
             step = Step(entry, apart=set(apart))
         if step is not None:
             yield step
+
+    def _note_acting(self, frame: Frame, acting: set[str]) -> None:
+        """Threads in which a turn runs that we cannot run as the original did."""
+        params, method = frame.get("params") or {}, frame.get("method")
+        if method == "turn/started" and params["turn"]["id"] in self._busy:
+            acting.add(params["threadId"])
+        elif method == "turn/completed":
+            acting.discard(params["threadId"])
 
     async def _take(self, step: Step) -> None:
         entry, frame, self._apart = step.entry, step.entry.frame, step.apart
@@ -143,6 +176,7 @@ class Replay:
         expected = {name: self._expected(name, step) for name in {*step.answers, *self._clients}}
         odd_thread = self._odd_thread(step)
         await self._settled(step, expected, odd_thread)
+        self._learn_turn(step)
         for name, wanted in expected.items():
             if name not in self._clients:
                 continue
@@ -156,21 +190,36 @@ class Replay:
                 got = [one for one in got if "error" not in one or one in wanted]
             self._compare_lists(f"{self._name}:{name} after {_short(frame)}", wanted, got, frame)
 
+    def _learn_turn(self, step: Step) -> None:
+        """Map the turn of a `turn/start` before anything that tells of it is judged."""
+        entry = step.entry
+        if entry.frame.get("method") != "turn/start":
+            return
+        theirs = _turn_of_reply(step.answers.get(entry.connection, []), entry.frame["id"])
+        ours = _turn_of_reply(self._clients[entry.connection].got, entry.frame["id"])
+        if theirs is not None and ours is not None:
+            self._ids.setdefault(theirs, ours)
+
     async def _note(self, frame: Frame) -> None:
         path = frame.get("path", "")
         if frame["note"] == "wrote file" and path.endswith("memory_summary.md"):
             relative = path.removeprefix("/home/user/.codex/")
-            target = self._server.services.state.home.root / relative
+            target = self._servers.server.services.state.home.root / relative
             target.parent.mkdir(exist_ok=True)
             target.write_text(f"# Summary\nThe user likes blue. ({relative})\n", "utf-8")
         elif frame["note"] == "raw text sent":
             await (await self._client("a")).send_text(frame["text"])
+        elif frame["note"].endswith("new process"):
+            for client in self._clients.values():
+                await client.close()
+            self._clients.clear()
+            await self._servers.restart()
         elif frame["note"].endswith(" disconnects"):
             await self._clients.pop(frame["note"].split()[0]).close()
 
     async def _client(self, name: str) -> "_Client":
         if name not in self._clients:
-            self._clients[name] = _Client(self._server.attach())
+            self._clients[name] = _Client(self._servers.server.attach())
         return self._clients[name]
 
     def _expected(self, name: str, step: Step) -> list[Frame]:
@@ -182,7 +231,9 @@ class Replay:
     def _is_apart(self, frame: Frame) -> bool:
         params = frame.get("params") or {}
         thread_id = params.get("threadId") or (params.get("thread") or {}).get("id")
-        return thread_id in {self._ids.get(one) for one in self._apart}
+        turn_id = params.get("turnId") or (params.get("turn") or {}).get("id")
+        mapped = {self._ids[one] for one in self._apart | self._odd if one in self._ids}
+        return thread_id in mapped or (turn_id in mapped and "method" in frame)
 
     def _note_free(self, side: str, name: str, frames: list[Frame]) -> None:
         for frame in frames:
@@ -220,14 +271,21 @@ class Replay:
         return not _dropped(method) and turn_id not in self._odd and "id" not in frame
 
     def _odd_thread(self, step: Step) -> str | None:
-        """The thread of the step if its turn is one that we cannot run as the original did."""
+        """The thread of the step while a turn runs in it that does not count."""
+        frame = step.entry.frame
+        thread_id = (frame.get("params") or {}).get("threadId")
+        turn_id = _turn_of_reply(step.answers.get(step.entry.connection, []), frame.get("id"))
+        if turn_id in self._odd and turn_id not in self._skipped:
+            self._skipped.add(turn_id)
+            self._result.skipped_turns += 1
+            self._odd_running[thread_id] = turn_id
+        running = self._odd_running.get(thread_id)
         for frames in step.answers.values():
-            for frame in frames:
-                turn = (frame.get("result") or {}).get("turn") if "result" in frame else None
-                if turn is not None and turn["id"] in self._odd:
-                    self._result.skipped_turns += 1
-                    return str(step.entry.frame["params"]["threadId"])
-        return None
+            for one in frames:
+                if one.get("method") == "turn/completed" and running is not None:
+                    if one["params"]["turn"]["id"] == running:
+                        self._odd_running.pop(thread_id, None)
+        return thread_id if running is not None else None
 
     async def _settled(
         self, step: Step, expected: dict[str, list[Frame]], odd_thread: str | None
@@ -260,6 +318,8 @@ class Replay:
             if self._is_free(frame):
                 continue
             if method is not None and _dropped(method):
+                continue
+            if _is_partial(frame, self._cut_short | ours):
                 continue
             if method == DELTA:
                 params = frame["params"]
@@ -307,6 +367,13 @@ class Replay:
             self._result.differences += [f"{where}: {one}" for one in matcher.differences]
 
 
+def _turn_of_reply(frames: list[Frame], request_id: Any) -> str | None:
+    for frame in frames:
+        if frame.get("id") == request_id and "turn" in (frame.get("result") or {}):
+            return str(frame["result"]["turn"]["id"])
+    return None
+
+
 def _out_of_scope(frame: Frame, apart: set[str]) -> bool:
     thread_id = (frame.get("params") or {}).get("threadId")
     known = frame["method"] in METHODS_BY_NAME or frame["method"] == "nope/nope"
@@ -329,7 +396,7 @@ class _Client:
 
     def __init__(self, link: PairClient) -> None:
         self._link = link
-        self._got: list[Frame] = []
+        self.got: list[Frame] = []
         self._barriers = 0
         self._initialized = False
         self._changed = asyncio.Condition()
@@ -347,7 +414,7 @@ class _Client:
         """Wait a bounded time; what is missing then shows in the comparison."""
         try:
             async with asyncio.timeout(WAIT_S), self._changed:
-                await self._changed.wait_for(lambda: enough(self._got))
+                await self._changed.wait_for(lambda: enough(self.got))
         except TimeoutError:
             return
 
@@ -364,7 +431,7 @@ class _Client:
 
     def take(self) -> list[Frame]:
         """What came since the last time."""
-        taken, self._got = self._got, []
+        taken, self.got = self.got, []
         return [frame for frame in taken if not str(frame.get("id", "")).startswith("barrier-")]
 
     async def close(self) -> None:
@@ -374,7 +441,7 @@ class _Client:
     async def _read(self) -> None:
         while (raw := await self._link.receive()) is not None:
             async with self._changed:
-                self._got.append(json.loads(raw))
+                self.got.append(json.loads(raw))
                 self._changed.notify_all()
 
 
@@ -427,6 +494,7 @@ class _Matcher:
             self._differs(where, theirs, ours)
 
     def _match_objects(self, theirs: Frame, ours: Frame, where: str) -> None:
+        theirs, ours = _without_partial(theirs), _without_partial(ours)
         for key in theirs.keys() | ours.keys():
             if key in IGNORED or (key == "data" and where.endswith(".error")):
                 continue
@@ -449,6 +517,8 @@ class _Matcher:
                 self.match(sorted(theirs[0]), sorted(ours[0]), where)
         elif key == "text" and parent.get("phase") is None and parent.get("type") == "agentMessage":
             return  # of an answer that was cut short, as much as had come
+        elif key == "message" and parent.get("codexErrorInfo") == "contextWindowExceeded":
+            return  # a sentence with the product's name in it
         else:
             self.match(theirs, ours, where)
 
@@ -479,6 +549,23 @@ class _Matcher:
 
     def _differs(self, where: str, theirs: Any, ours: Any) -> None:
         self.differences.append(f"{where}: {str(theirs)[:200]!r} became {str(ours)[:200]!r}")
+
+
+def _is_partial(frame: Frame, cut_short: set[str]) -> bool:
+    """The end of an answer that was cut short; we record what was shown, the original does not."""
+    params = frame.get("params") or {}
+    return (
+        frame.get("method") == "item/completed"
+        and params["turnId"] in cut_short
+        and params["item"]["type"] == "agentMessage"
+    )
+
+
+def _without_partial(turn: Frame) -> Frame:
+    """The turn without an answer that was cut short."""
+    if turn.get("status") == "completed" or not isinstance(turn.get("items"), list):
+        return turn
+    return {**turn, "items": [one for one in turn["items"] if one["type"] != "agentMessage"]}
 
 
 def _belongs(element: Any, ids: set[str]) -> bool:
@@ -529,25 +616,28 @@ def _completed_turns(entries: list[Entry]) -> Iterator[Frame]:
             yield entry.frame["params"]["turn"]
 
 
-def _odd_turns(entries: list[Entry]) -> Iterator[str]:
-    """Turns that did more than talk, were steered, or that we do not begin."""
+def _acting_turns(entries: list[Entry]) -> Iterator[str]:
+    """Turns that did more than talk."""
+    for entry in entries:
+        params = entry.frame.get("params") or {}
+        if entry.frame.get("method") == "item/started" and params["item"]["type"] in _ODD_ITEMS:
+            yield params["turnId"]
+
+
+def _steered_turns(entries: list[Entry]) -> Iterator[str]:
+    """Turns that more input joined, and those that no request of a client began."""
     running: dict[str, str] = {}
     begun: set[str] = set()
     for entry in entries:
-        frame = entry.frame
-        params = frame.get("params") or {}
-        method = frame.get("method")
-        if entry.direction == "c2s":
-            if method == "turn/steer" and params["threadId"] in running:
+        params, method = entry.frame.get("params") or {}, entry.frame.get("method")
+        if entry.direction == "c2s" and method in ("turn/steer", "turn/start"):
+            if params["threadId"] in running:
                 yield running[params["threadId"]]
-        elif "result" in frame and isinstance(frame["result"], dict):
-            turn = frame["result"].get("turn")
-            begun |= {turn["id"]} if isinstance(turn, dict) else set()
         elif method == "turn/started":
             running[params["threadId"]] = params["turn"]["id"]
         elif method == "turn/completed":
             running.pop(params["threadId"], None)
             if params["turn"]["id"] not in begun:
                 yield params["turn"]["id"]
-        elif method == "item/started" and params["item"]["type"] in _ODD_ITEMS:
-            yield params["turnId"]
+        elif isinstance(entry.frame.get("result"), dict) and "turn" in entry.frame["result"]:
+            begun.add(entry.frame["result"]["turn"]["id"])

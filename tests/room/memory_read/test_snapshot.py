@@ -8,7 +8,7 @@ from memory_read.snapshot import MemorySnapshot
 from state.home import Home
 
 
-@pytest.mark.requirement("R7")
+@pytest.mark.requirement("FR-R7")
 def test_files_that_somebody_put_there_are_listed_with_the_reason(home: Home, memory: Path) -> None:
     """They are found by the tools, and not in the summary."""
     (memory / "my-rules.md").write_text("rule")

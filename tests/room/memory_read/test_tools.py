@@ -125,7 +125,7 @@ async def test_a_home_without_memory_answers_in_words(home: Home, clock: ManualC
         assert path.stat().st_mode & 0o777 == wanted, path
 
 
-@pytest.mark.requirement("R14")
+@pytest.mark.requirement("FR-R14")
 async def test_a_note_is_kept_word_for_word(tools: dict[str, MemoryTool], memory: Path) -> None:
     """Trivial content too; nothing is added to it."""
     text = "I like tea. \r\n ☕"
@@ -134,7 +134,7 @@ async def test_a_note_is_kept_word_for_word(tools: dict[str, MemoryTool], memory
     assert path.read_bytes() == text.encode()
 
 
-@pytest.mark.requirement("R14", "F18")
+@pytest.mark.requirement("FR-R14", "FR-F18")
 async def test_a_secret_in_a_note_is_masked_and_a_bare_secret_refused(
     tools: dict[str, MemoryTool], memory: Path
 ) -> None:
@@ -149,7 +149,7 @@ async def test_a_secret_in_a_note_is_masked_and_a_bare_secret_refused(
     assert notes_of(memory) == [GOOD]
 
 
-@pytest.mark.requirement("U7")
+@pytest.mark.requirement("FR-U7")
 @pytest.mark.parametrize(
     ("filename", "why"),
     [
@@ -180,7 +180,7 @@ async def test_hostile_names_are_refused_and_write_nothing(
     assert sorted(home.root.rglob("*")) == before
 
 
-@pytest.mark.requirement("U7")
+@pytest.mark.requirement("FR-U7")
 async def test_blank_existing_and_huge_notes_are_refused(
     tools: dict[str, MemoryTool], memory: Path
 ) -> None:
@@ -195,7 +195,7 @@ async def test_blank_existing_and_huge_notes_are_refused(
     assert await add.call('{"filename":"' + GOOD + '","note":"\\ud800"}') != "{}"
 
 
-@pytest.mark.requirement("U7")
+@pytest.mark.requirement("FR-U7")
 @pytest.mark.parametrize("part", ["extensions", "extensions/ad_hoc", "extensions/ad_hoc/notes"])
 async def test_a_link_on_the_way_to_the_notes_is_refused(
     tools: dict[str, MemoryTool], memory: Path, tmp_path: Path, part: str
@@ -210,7 +210,7 @@ async def test_a_link_on_the_way_to_the_notes_is_refused(
     assert list(outside.iterdir()) == []
 
 
-@pytest.mark.requirement("F18")
+@pytest.mark.requirement("FR-F18")
 async def test_a_secret_in_a_file_is_masked_in_every_answer(
     tools: dict[str, MemoryTool], memory: Path
 ) -> None:

@@ -80,7 +80,7 @@ async def leaves_a_heading_out(tools: Tools, request: ConsolidationRequest) -> N
     await tools("write", path="memory_summary.md", content=summary)
 
 
-@pytest.mark.requirement("C7")
+@pytest.mark.requirement("FR-C7")
 @pytest.mark.parametrize(
     ("script", "kind"),
     [
@@ -124,7 +124,7 @@ async def test_an_agent_that_puts_it_right_when_told_is_published(state: State) 
     assert agent.requests[1].budget.turns_max == agent.requests[0].budget.turns_max - 3
 
 
-@pytest.mark.requirement("C3")
+@pytest.mark.requirement("FR-C3")
 async def test_writing_outside_is_refused_call_by_call(state: State, tmp_path: Path) -> None:
     """The rest of the run may still be sound: the tools gave nothing away."""
     outside = tmp_path / "outside"

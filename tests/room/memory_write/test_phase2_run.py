@@ -162,7 +162,7 @@ async def test_a_success_starts_the_cooldown(state: State, clock: ManualClock) -
     assert (await phase2.run(ignore_cooldown=False)).status == "published"
 
 
-@pytest.mark.requirement("C1")
+@pytest.mark.requirement("FR-C1")
 async def test_a_missing_artefact_is_work_to_do_although_nothing_changed(
     state: State, live: Path
 ) -> None:
@@ -207,7 +207,7 @@ async def test_a_note_alone_is_reason_enough(state: State, live: Path) -> None:
 
 
 @needs_git
-@pytest.mark.requirement("C5")
+@pytest.mark.requirement("FR-C5")
 async def test_a_note_written_during_a_run_is_carried_over_and_seen_by_the_next(
     state: State, live: Path
 ) -> None:
@@ -247,7 +247,7 @@ async def test_a_note_written_at_the_last_moment_is_not_lost(
     assert note.read_text() == "note: tea\n"
 
 
-@pytest.mark.requirement("C5")
+@pytest.mark.requirement("FR-C5")
 @pytest.mark.parametrize(
     "step", ["phase2/staged", "phase2/consolidating", "phase2/consolidated", "phase2/swapping"]
 )
@@ -347,7 +347,7 @@ async def test_a_wall_clock_cap_ends_an_agent_that_never_stops(
     assert (await job_of(state)).attempts_left == 2
 
 
-@pytest.mark.requirement("K1")
+@pytest.mark.requirement("FR-K1")
 async def test_an_agent_that_calls_tools_in_circles_is_ended(state: State, live: Path) -> None:
     await put_output(state, "the user wants small commits")
 
@@ -363,7 +363,7 @@ async def test_an_agent_that_calls_tools_in_circles_is_ended(state: State, live:
     assert len(agent.replies) < 60
 
 
-@pytest.mark.requirement("K1")
+@pytest.mark.requirement("FR-K1")
 @pytest.mark.parametrize("cap", ["turns", "tokens"])
 async def test_what_a_capped_agent_wrote_is_not_published(
     state: State, live: Path, cap: str
@@ -473,7 +473,7 @@ async def test_links_in_the_folder_are_removed_and_a_linked_root_is_refused(
     assert contents(tmp_path / "moved") == before
 
 
-@pytest.mark.requirement("F22")
+@pytest.mark.requirement("FR-F22")
 async def test_everything_written_is_for_its_owner_only_whatever_the_umask(
     tmp_path: Path, clock: ManualClock
 ) -> None:
@@ -499,7 +499,7 @@ async def test_everything_written_is_for_its_owner_only_whatever_the_umask(
 
 
 @needs_git
-@pytest.mark.requirement("C6")
+@pytest.mark.requirement("FR-C6")
 async def test_the_git_settings_of_the_user_have_no_effect(
     state: State, live: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -113,6 +113,8 @@ def test_recalled_memory_never_becomes_evidence(tmp_path: Path) -> None:
             arguments='{"cmd":"cat ~/.codex/memories/MEMORY.md"}',
         ),
         item("function_call_output", call_id="c2", output="RECALLED-TWO"),
+        item("function_call", name="memories__search", call_id="c4", arguments="{}"),
+        item("function_call_output", call_id="c4", output="RECALLED-THREE"),
         item("function_call", name="exec_command", call_id="c3", arguments='{"cmd":"ls"}'),
         item("function_call_output", call_id="c3", output="a.py"),
         message("assistant", "Looking.", phase="commentary"),

@@ -61,7 +61,7 @@ async def halves(database: Database) -> dict[int, int]:
         return {row["unit"]: row["n"] for row in await read.all(ALL)}
 
 
-@pytest.mark.requirement("S14")
+@pytest.mark.requirement("FR-S14")
 async def test_random_cancellations_leave_no_open_transaction_and_no_half_unit(
     database: Database,
 ) -> None:
@@ -93,7 +93,7 @@ async def test_random_cancellations_leave_no_open_transaction_and_no_half_unit(
     assert (await halves(database))[1_000] == 2
 
 
-@pytest.mark.requirement("S14")
+@pytest.mark.requirement("FR-S14")
 @pytest.mark.parametrize("point", range(40))
 async def test_a_cancellation_at_each_turn_of_the_loop_is_rolled_back_or_complete(
     database: Database, point: int
@@ -108,7 +108,7 @@ async def test_a_cancellation_at_each_turn_of_the_loop_is_rolled_back_or_complet
     await asyncio.wait_for(put_unit(database, 2), WAIT_S)
 
 
-@pytest.mark.requirement("S14")
+@pytest.mark.requirement("FR-S14")
 async def test_a_cancelled_unit_that_was_told_cancelled_twice_still_ends(
     database: Database,
 ) -> None:
@@ -171,7 +171,7 @@ async def test_a_reader_cannot_write(database: Database) -> None:
     assert await halves(database) == {}
 
 
-@pytest.mark.requirement("S2")
+@pytest.mark.requirement("FR-S2")
 async def test_a_held_write_lock_is_called_busy(
     database: Database,
 ) -> None:
@@ -188,7 +188,7 @@ async def test_a_held_write_lock_is_called_busy(
     await put_unit(database, 1)
 
 
-@pytest.mark.requirement("S2")
+@pytest.mark.requirement("FR-S2")
 async def test_two_processes_write_into_one_database(database: Database) -> None:
     """Each of two processes makes 100 units while the other does; all succeed."""
     program = (
@@ -215,7 +215,7 @@ async def test_two_processes_write_into_one_database(database: Database) -> None
     assert await halves(database) == dict.fromkeys(range(200), 2)
 
 
-@pytest.mark.requirement("F22")
+@pytest.mark.requirement("FR-F22")
 def test_files_are_private_whatever_the_umask(tmp_path: Path) -> None:
     """With umask 000 the database and its side files are 0600."""
     program = (
@@ -256,7 +256,7 @@ async def test_a_file_that_others_could_read_is_narrowed(tmp_path: Path) -> None
     await opened.close()
 
 
-@pytest.mark.requirement("S5")
+@pytest.mark.requirement("FR-S5")
 async def test_a_garbage_file_is_refused_by_its_name_and_left_as_it_is(tmp_path: Path) -> None:
     """4 KiB of noise are no database; no connection stays behind."""
     path = tmp_path / "state.sqlite"
@@ -269,7 +269,7 @@ async def test_a_garbage_file_is_refused_by_its_name_and_left_as_it_is(tmp_path:
     assert await driver_threads() == []
 
 
-@pytest.mark.requirement("S14")
+@pytest.mark.requirement("FR-S14")
 @pytest.mark.parametrize("point", [0, 1, 2, 3, 5, 8, 13, 21, 34])
 async def test_opening_that_is_cancelled_leaves_no_connection(tmp_path: Path, point: int) -> None:
     """A connection left open would keep the process alive."""
@@ -283,7 +283,7 @@ async def test_opening_that_is_cancelled_leaves_no_connection(tmp_path: Path, po
     assert await driver_threads() == []
 
 
-@pytest.mark.requirement("S14")
+@pytest.mark.requirement("FR-S14")
 async def test_a_cancelled_search_is_interrupted_and_its_connection_given_back(
     database: Database,
 ) -> None:
@@ -305,7 +305,7 @@ async def test_a_cancelled_search_is_interrupted_and_its_connection_given_back(
     assert await asyncio.wait_for(halves(database), WAIT_S) == {1: 2}
 
 
-@pytest.mark.requirement("S14")
+@pytest.mark.requirement("FR-S14")
 async def test_closing_ends_every_thread_and_later_calls_are_told(tmp_path: Path) -> None:
     """After close no thread is left, and whoever comes late gets an error instead of silence."""
     opened = await Database.open(tmp_path / "state.sqlite")
@@ -318,7 +318,7 @@ async def test_closing_ends_every_thread_and_later_calls_are_told(tmp_path: Path
         await asyncio.wait_for(halves(opened), WAIT_S)
 
 
-@pytest.mark.requirement("S14")
+@pytest.mark.requirement("FR-S14")
 async def test_closing_stops_what_does_not_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,7 +50,7 @@ async def test_an_intent_is_open_until_it_is_decided_once(
         assert await editions.get(read, 99) is None
 
 
-@pytest.mark.requirement("K5")
+@pytest.mark.requirement("FR-K5")
 async def test_spending_is_summed_by_day_and_kind(
     database: Database, spending: SpendingStore
 ) -> None:

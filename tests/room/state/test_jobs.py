@@ -208,7 +208,7 @@ class TestExtraction:
         assert await worker.try_extraction(at=100) == Skipped(reason="up_to_date")
 
 
-@pytest.mark.requirement("S12")
+@pytest.mark.requirement("FR-S12")
 class TestFences:
     """A worker that lost its job leaves no trace."""
 

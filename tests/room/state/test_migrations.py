@@ -50,7 +50,7 @@ async def test_a_migration_that_fails_leaves_nothing_of_itself(
     await database.close()
 
 
-@pytest.mark.requirement("S4")
+@pytest.mark.requirement("FR-S4")
 @pytest.mark.parametrize(
     "text",
     [
@@ -69,7 +69,7 @@ async def test_line_ends_and_trailing_blanks_do_not_change_a_migration(
     await database.close()
 
 
-@pytest.mark.requirement("S4")
+@pytest.mark.requirement("FR-S4")
 async def test_a_migration_with_another_text_is_refused_by_its_name(
     path: Path, clock: ManualClock
 ) -> None:
@@ -83,7 +83,7 @@ async def test_a_migration_with_another_text_is_refused_by_its_name(
     await database.close()
 
 
-@pytest.mark.requirement("S5")
+@pytest.mark.requirement("FR-S5")
 async def test_a_later_schema_is_refused_with_both_versions_and_left_alone(
     path: Path, clock: ManualClock
 ) -> None:
@@ -98,7 +98,7 @@ async def test_a_later_schema_is_refused_with_both_versions_and_left_alone(
     await database.close()
 
 
-@pytest.mark.requirement("S5")
+@pytest.mark.requirement("FR-S5")
 async def test_somebody_elses_database_is_not_touched(path: Path, clock: ManualClock) -> None:
     """A database with other tables is refused."""
     other = sqlite3.connect(path)

@@ -166,7 +166,7 @@ async def test_blank_outputs_and_threads_that_may_not_be_learned_are_left_out(
     assert numbers(latest) == [6]
 
 
-@pytest.mark.requirement("S1")
+@pytest.mark.requirement("FR-S1")
 async def test_rows_that_come_between_do_not_tear_the_selection(
     database: Database, outputs: OutputStore, known: None
 ) -> None:

@@ -66,7 +66,7 @@ PAGE: dict[str, Value] = {
 }
 
 
-@pytest.mark.requirement("T19")
+@pytest.mark.requirement("FR-T19")
 @pytest.mark.parametrize("sort", get_args(SortKey))
 @pytest.mark.parametrize("descending", [True, False])
 @pytest.mark.parametrize("cwd", [None, "/rare", "/p3"])

@@ -10,7 +10,7 @@ import pytest
 from state.projects import project_of
 
 pytestmark = [
-    pytest.mark.requirement("R4"),
+    pytest.mark.requirement("FR-R4"),
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
 ]
 

@@ -27,7 +27,7 @@ async def test_a_new_home_opens_private_and_empty(tmp_path: Path, clock: ManualC
         assert stat.S_IMODE(path.stat().st_mode) == wanted, path
 
 
-@pytest.mark.requirement("S12")
+@pytest.mark.requirement("FR-S12")
 async def test_a_start_frees_the_jobs_of_the_owner_before(
     tmp_path: Path, clock: ManualClock
 ) -> None:
@@ -48,7 +48,7 @@ async def test_a_start_frees_the_jobs_of_the_owner_before(
         await state.close()
 
 
-@pytest.mark.requirement("S5")
+@pytest.mark.requirement("FR-S5")
 async def test_a_broken_database_is_named_and_kept(tmp_path: Path, clock: ManualClock) -> None:
     """Nothing of the file is lost to a start that cannot use it."""
     home = Home(tmp_path / "home")

@@ -161,6 +161,8 @@ def test_a_compressed_file_reads_like_a_plain_one(tmp_path: Path) -> None:
     path.write_bytes(pack(data[:50]) + pack(data[50:]))
     assert [line.type for line in good(path)] == ["session_meta", "event_msg"]
     assert thread_id_of(path) == THREAD
+    with pytest.raises(RolloutUnreadable, match="cannot be continued"):
+        RolloutWriter.open(path, clock=ManualClock())
 
 
 def test_broken_compression_is_an_error_of_that_file(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ async def test_pages_hold_every_thread_once_in_order(
     assert found == [int(row.thread_id[-12:]) for row in expected]
 
 
-@pytest.mark.requirement("T19")
+@pytest.mark.requirement("FR-T19")
 async def test_a_page_stays_stable_while_threads_arrive(
     database: Database, threads: ThreadStore
 ) -> None:
@@ -261,7 +261,7 @@ async def test_candidates_lie_in_the_window_and_are_not_the_current_thread(
     assert await candidates(database, threads, scan_max=0) == []
 
 
-@pytest.mark.requirement("E6")
+@pytest.mark.requirement("FR-E6")
 async def test_only_enabled_sessions_of_a_person_are_candidates(
     database: Database, threads: ThreadStore
 ) -> None:

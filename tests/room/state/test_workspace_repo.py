@@ -70,7 +70,7 @@ def test_an_executable_bit_is_a_change(folder: Path) -> None:
     assert Baseline(folder).changes(_taken(folder)) == (Change("M", "a.md"),)
 
 
-@pytest.mark.requirement("S15")
+@pytest.mark.requirement("FR-S15")
 @pytest.mark.parametrize(
     "damage",
     ["absent", "empty", "file", "link", "unborn", "no objects", "garbage head", "half a tree"],
@@ -129,7 +129,7 @@ def test_a_baseline_that_the_user_packed_still_reads(folder: Path) -> None:
     assert Baseline(folder).changes(_taken(folder)) == ()
 
 
-@pytest.mark.requirement("S15")
+@pytest.mark.requirement("FR-S15")
 def test_many_resets_need_no_more_descriptors(folder: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, soft), hard))
@@ -141,7 +141,7 @@ def test_many_resets_need_no_more_descriptors(folder: Path) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-@pytest.mark.requirement("S16")
+@pytest.mark.requirement("FR-S16")
 def test_links_and_special_files_are_listed_and_never_opened(folder: Path, tmp_path: Path) -> None:
     (folder / "link").symlink_to(tmp_path)
     (folder / "dangling").symlink_to("/nowhere")
@@ -275,7 +275,7 @@ def test_leftovers_are_cleared_by_version_or_all(tmp_path: Path) -> None:
     assert clear_staging(home) == ("v2-3",)
 
 
-@pytest.mark.requirement("F22")
+@pytest.mark.requirement("FR-F22")
 def test_git_objects_are_for_their_owner_only_whatever_the_umask(folder: Path) -> None:
     before = os.umask(0)
     try:

@@ -72,7 +72,7 @@ MESSAGES = [
 ]
 
 
-@pytest.mark.requirement("R10")
+@pytest.mark.requirement("FR-R10")
 @pytest.mark.parametrize("message", MESSAGES)
 def test_every_split_of_a_stream_shows_the_same(message: str) -> None:
     """Cut in two at each position, and character by character."""
@@ -105,7 +105,7 @@ def test_any_mixture_cut_anywhere_shows_the_same(parts: list[str], lengths: list
     assert ("".join(visible), found) == (whole, citation)
 
 
-@pytest.mark.requirement("R10")
+@pytest.mark.requirement("FR-R10")
 def test_nothing_but_the_block_is_taken_away() -> None:
     """No space is trimmed, and a fence around it stays."""
     assert strip_citations(f"Hello {BLOCK}") == ("Hello ", CITATION)

@@ -5,7 +5,7 @@ import pytest
 from memory_read.inert import WITHHELD, made_inert
 
 
-@pytest.mark.requirement("F21")
+@pytest.mark.requirement("FR-F21")
 @pytest.mark.parametrize(
     "line",
     [
@@ -38,7 +38,7 @@ def test_lines_that_pretend_to_be_markup_are_withheld(line: str) -> None:
     assert found.withheld == 1
 
 
-@pytest.mark.requirement("F21")
+@pytest.mark.requirement("FR-F21")
 @pytest.mark.parametrize("end", ["\u2028", "\u2029", "\x85", "\r", "\v", "\f", "\x1e"])
 def test_every_line_end_is_a_line_end(end: str) -> None:
     """A delimiter behind an odd line end is found, and no odd line end gets through."""
@@ -46,7 +46,7 @@ def test_every_line_end_is_a_line_end(end: str) -> None:
     assert found.text == f"before\n{WITHHELD}\nafter"
 
 
-@pytest.mark.requirement("F21")
+@pytest.mark.requirement("FR-F21")
 def test_invisible_characters_are_gone() -> None:
     """Zero width, direction, tags, variation selectors, private use and control."""
     hidden = "".join(map(chr, (0x200B, 0x202E, 0xE0041, 0xFE0F, 0xE0101, 0xE000, 0x1B, 0xAD)))

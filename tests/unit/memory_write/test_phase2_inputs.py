@@ -160,7 +160,7 @@ def test_the_list_of_changes_is_bounded_too() -> None:
     assert "- and 500 more\n" in text
 
 
-@pytest.mark.requirement("C8")
+@pytest.mark.requirement("FR-C8")
 def test_the_prompt_names_what_code_guarantees_and_no_more() -> None:
     text = brief.instructions()
     assert "no shell, no network" in text
