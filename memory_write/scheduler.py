@@ -231,6 +231,9 @@ class Scheduler:
         return await self._gather(phase1, material, ignore_cooldown=is_new, everything=False)
 
     async def _ordered(self, only: ThreadId | None) -> ConsolidateReport:
+        async with self._state.database.writing() as tx:
+            # First, so that an order which is cut off is carried out by the next start at once.
+            await self._state.jobs.lift_cooldown(tx, version=self._settings.version)
         phase1 = await self._hear(everything=only is None, only=only)
         handed_on = await self._handed_on(0)
         if not handed_on and phase1.failures and not phase1.succeeded:

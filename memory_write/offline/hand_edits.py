@@ -16,6 +16,7 @@ LINES_MAX = 200
 _FILE = re.compile(r"^diff --git a/(.+) b/(.+)$")
 _TASK_REFERENCE = re.compile(r"\s*\[Task [\d, Task]+\]\s*$")
 _SOURCE = re.compile(r"\s*\(in [^()]{1,80}\)\s*$")
+_EMPTIED = re.compile(r"^@@ -\S+ \+0,0 @@")
 _STRUCTURE = re.compile(
     r"^(?:#|v1$|scope:|applies_to:|---|`{3,}|- rollout_summaries/|\s*- desc:|\s*- learnings:)"
 )
@@ -65,18 +66,20 @@ def from_diff(diff_file: str, *, paths: Iterable[str]) -> HandEdits:
     wanted = frozenset(paths)
     added: dict[str, None] = {}
     removed: dict[str, None] = {}
-    inside = fresh = False
+    inside = fresh = wiped = False
     for line in diff_file.split("\n"):
         file = _FILE.match(line)
         if file:
-            inside, fresh = file.group(2) in wanted, False
+            inside, fresh, wiped = file.group(2) in wanted, False, False
         elif line.startswith("new file mode"):
             fresh = True
+        elif line.startswith("deleted file mode") or _EMPTIED.match(line):
+            wiped = True  # a lost file is no wish to forget each of its lines; it is made anew
         elif not inside or line.startswith(("+++", "---", "@@")):
             continue
         elif line.startswith("+") and _own(line[1:], fresh=fresh):
             added[statement_of(line[1:])] = None
-        elif line.startswith("-") and _own(line[1:], fresh=False):
+        elif line.startswith("-") and not wiped and _own(line[1:], fresh=False):
             removed[digest(line[1:])] = None
     kept = [line for line in added if line and digest(line) not in removed]
     gone = [mark for mark in removed if mark not in {digest(line) for line in added}]

@@ -22,7 +22,7 @@ _QUALITY = re.compile(
     r"|fewer (?:words|emojis|bullets|bullet points|headings|comments)"
     r"|kürzer|länger|einfacher|más corto|más corta|court|courte|simple|短一点|简单一点"
     r"|in (?:english|german|french|spanish))"
-    r"(?: please| this time| next time)?[.!。！]*$"
+    r"(?:,? please| this time| next time)?[.!。！]*$"
 )
 _TOO = re.compile(
     r"^(?:no,? |nope,? |still )?(?:(?:that|it|this)(?:'s| is| was)|way|far|much|the \w+ is) ?"

@@ -4,7 +4,7 @@ Each bullet carries the user's own words and, behind the arrow, what they imply,
 the scope as they were stated. `gathered.py` reads the same bullets back.
 """
 
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+
 
 import re
 from collections.abc import Sequence

@@ -20,6 +20,7 @@ from server.agent.events import (
     ReasoningSummaryDelta,
     TextDelta,
 )
+from server.agent.interrupts import Steered
 from server.agent.limits import AgentLimits
 from server.agent.memory import MemoryReader
 from server.agent.models.base import (
@@ -47,6 +48,8 @@ class Answer:
 
     calls: list[Item] = field(default_factory=list)
     completed: Completed | None = None
+    said: bool = False
+    """It has a whole message."""
     cut: bool = False
     """It was cut short because the user said something new."""
 
@@ -89,17 +92,23 @@ class AnswerReader:
         Raises: ProviderFailed, Stopped, OSError.
         """
         try:
-            # A provider's stream is a generator; closing it ends the call behind it.
+            # Closing the stream ends the call behind it.
             async with aclosing(stream) as events:
                 await self._take_all(events)
+        except Steered:
+            self._answer.cut = True
         finally:
-            await self._complete_partial()
+            # What was begun and never finished is not part of the conversation.
+            self._turn.open_item = None
         return self._answer
 
     async def _take_all(self, events: AsyncGenerator[ModelEvent, None]) -> None:
-        interrupts = self._turn.interrupts
         while self._answer.completed is None:
-            with interrupts.stoppable():
+            # Calls are carried out and a whole answer is paid for; the rest may be cut.
+            steerable = not (self._answer.calls or self._answer.said)
+            if steerable and self._turn.inbox:
+                raise Steered
+            with self._turn.interrupts.stoppable(steerable=steerable):
                 event = await anext(events, None)
             if event is None:
                 raise ProviderFailed(
@@ -108,9 +117,6 @@ class AnswerReader:
                     retryable=True,
                 )
             await self._take(event)
-            if self._turn.inbox and not self._answer.calls and self._answer.completed is None:
-                self._answer.cut = True
-                return
 
     async def _take(self, event: ModelEvent) -> None:
         match event:
@@ -127,6 +133,7 @@ class AnswerReader:
             case OutputItem(item=item):
                 await self._finish(item)
             case Completed():
+                await self._complete_open()
                 self._answer.completed = event
 
     def _count(self, text: str) -> None:
@@ -139,7 +146,7 @@ class AnswerReader:
             )
 
     async def _open_message(self, item_id: str, phase: str | None) -> None:
-        await self._complete_partial()
+        await self._complete_open()
         self._message = _Message(self._memory.stripper())
         body = {"text": "", "phase": phase, "memoryCitation": None}
         self._open(item_id, "agentMessage", body)
@@ -179,7 +186,7 @@ class AnswerReader:
         )
 
     async def _open_reasoning(self, item_id: str) -> None:
-        await self._complete_partial()
+        await self._complete_open()
         self._parts = []
         self._open(item_id, "reasoning", {"summary": [], "content": []})
 
@@ -254,7 +261,7 @@ class AnswerReader:
             },
             completed_at_ms=self._clock.now_ms(),
         )
-        self._message = None
+        self._message, self._answer.said = None, True
         response = {"id": item.item_id, **response}
         recorded = None if citation is None else citation.recorded()
         lines = self._recorder.agent_lines(item, response, recorded)
@@ -300,8 +307,8 @@ class AnswerReader:
     def _line(self, item: Item) -> dict[str, Any]:
         return response_item(item, turn_id=self._turn.turn_id)
 
-    async def _complete_partial(self) -> None:
-        """End an item that the stream left open, with what clients already have of it."""
+    async def _complete_open(self) -> None:
+        """End an item whose end the provider did not send, with what came of it."""
         opened = self._turn.open_item
         if opened is None:
             return

@@ -20,12 +20,19 @@ class Stopped(Exception):
         super().__init__(reason)
 
 
+class Steered(Exception):
+    """The user said something new; what the model says now is no longer wanted."""
+
+
 class Interrupts:
     """The stop signal of one turn; made by the task that runs it."""
 
     def __init__(self) -> None:
         self._reason: StopReason | None = None
         self._waiting: asyncio.Task[object] | None = None
+        self._steerable = False
+        self._cancelled = False
+        """Whether the wait under way was cancelled by us; once is enough."""
 
     @property
     def requested(self) -> StopReason | None:
@@ -34,32 +41,43 @@ class Interrupts:
 
     def request(self, reason: StopReason) -> None:
         """Stop at the next point where that is safe; the first reason stands."""
-        if self._reason is not None:
-            return
-        self._reason = reason
+        if self._reason is None:
+            self._reason = reason
+            self._cut_wait()
+
+    def steer(self) -> None:
+        """Cut the wait under way if it is one that new input may cut."""
+        if self._steerable:
+            self._cut_wait()
+
+    def _cut_wait(self) -> None:
         # A running task is not cancelled: it would be hit later, perhaps while it records.
-        if self._waiting is not None and self._waiting is not asyncio.current_task():
+        running = self._waiting is asyncio.current_task()
+        if self._waiting is not None and not running and not self._cancelled:
+            self._cancelled = True
             self._waiting.cancel()
 
     @contextmanager
-    def stoppable(self) -> Iterator[None]:
+    def stoppable(self, *, steerable: bool = False) -> Iterator[None]:
         """Around waits that may be cut short.
 
-        Raises: Stopped.
+        Raises: Stopped, Steered.
         """
         if self._reason is not None:
             raise Stopped(self._reason)
         task = asyncio.current_task()
         assert task is not None
-        self._waiting = task
+        self._waiting, self._steerable = task, steerable
         try:
             yield
         except asyncio.CancelledError:
             # Ours only if we asked for it and nobody else did as well.
-            if self._reason is None or task.uncancel() > 0:
+            if not self._cancelled or task.uncancel() > 0:
                 raise
+            if self._reason is None:
+                raise Steered from None
             raise Stopped(self._reason) from None
         finally:
-            self._waiting = None
+            self._waiting, self._steerable, self._cancelled = None, False, False
         if self._reason is not None:
             raise Stopped(self._reason)

@@ -148,6 +148,7 @@ class LiveThread:
         if len(active.inbox) >= self._around.settings.limits.inbox_items_max:
             return Refused(reason="full", active_turn_id=active.turn_id)
         active.inbox.append(given)
+        active.interrupts.steer()
         return Admitted(turn_id=active.turn_id, started=False, begin=_nothing)
 
     def interrupt(self, turn_id: str) -> InterruptOutcome:

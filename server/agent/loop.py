@@ -99,6 +99,7 @@ class TurnRun:
         turn = self._turn
         try:
             await self._opening.record(self._take_settings(turn.first))
+            await self._take_inbox()
             if turn.first.content and not self._conversation.ephemeral:
                 self._around.nudge(self._conversation.thread_id)
             await self._rounds()

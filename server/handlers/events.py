@@ -209,7 +209,9 @@ def _ended_turn(event: events.TurnCompleted | events.TurnFailed) -> Turn:
         case events.TurnFailed():
             error = fault_view(event.error)
         case events.TurnCompleted():
-            final, status = event.final_item, event.status
+            status = event.status
+            # Of a turn that was stopped the original repeats nothing.
+            final = event.final_item if status == "completed" else None
     items = item_views([final] if final is not None else [])
     if items and len(items[0].to_json()) > PAGE_BYTES_MAX:
         items = []

@@ -92,11 +92,12 @@ class ResumeHandler:
 
     def _tell_usage(self, peer: Peer, live: LiveThread, turns: Sequence[RecordedTurn]) -> None:
         """What the thread has cost so far, for the client that shows it."""
-        if live.token_last is None or not turns or turns[-1].status == "inProgress":
+        ended = [turn for turn in turns if turn.status != "inProgress"]
+        if live.token_last is None or not ended:
             return
         usage = TokenUsage(
             thread_id=live.id,
-            turn_id=TurnId(turns[-1].turn_id),
+            turn_id=TurnId(ended[-1].turn_id),
             total=live.token_total,
             last=live.token_last,
             context_window=None,

@@ -228,6 +228,10 @@ class JobStore:
         if changed == 0:
             raise LeaseLost(claim.kind, claim.key, claim.fence)
 
+    async def lift_cooldown(self, tx: Transaction, *, version: str) -> None:
+        """Let what is handed on next be consolidated without waiting for the last success."""
+        await tx.run(Q["lift_cooldown"], version=version)
+
     async def enqueue_consolidation(
         self, tx: Transaction, *, version: str, watermark_ms: int, urgent: bool = False
     ) -> None:

@@ -5,12 +5,14 @@ single file can make the comparison slower than its size.
 """
 
 import difflib
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-# Above this many lines a file is shown as removed and added whole: difflib is quadratic at worst.
-COMPARED_LINES_MAX = 20_000
+# A longer stretch of changed lines counts as replaced: difflib is quadratic at worst.
+STRETCH_LINES_MAX = 2_000
 CONTEXT_LINES = 3
 
 
@@ -102,20 +104,100 @@ def _lines(file: FileVersion | None) -> list[str]:
 
 
 def _hunks(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
-    if not before or not after or len(before) + len(after) > COMPARED_LINES_MAX:
-        yield f"@@ -{_range(len(before))} +{_range(len(after))} @@\n"
-        yield from (f"-{line}" for line in before)
-        yield from (f"+{line}" for line in after)
-        return
-    hunks = difflib.unified_diff(before, after, n=CONTEXT_LINES)
-    # The first two lines are the names, which stand there already.
-    for place, line in enumerate(hunks):
-        if place > 1:
-            yield line
+    for group in _Anchored(before, after).get_grouped_opcodes(CONTEXT_LINES):
+        _, before_start, _, after_start, _ = group[0]
+        _, _, before_end, _, after_end = group[-1]
+        old, new = _range(before_start, before_end), _range(after_start, after_end)
+        yield f"@@ -{old} +{new} @@\n"
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                yield from (f" {line}" for line in before[i1:i2])
+                continue
+            yield from (f"-{line}" for line in before[i1:i2])
+            yield from (f"+{line}" for line in after[j1:j2])
 
 
-def _range(count: int) -> str:
-    return f"1,{count}" if count else "0,0"
+class _Anchored(difflib.SequenceMatcher[str]):
+    """Compares only between lines that stand once on either side, in the same order on both.
+
+    The original compares everything with everything, which takes seconds for a few thousand
+    lines; between anchors the stretches are short, and a long one counts as replaced.
+    """
+
+    def __init__(self, before: Sequence[str], after: Sequence[str]) -> None:
+        self._before = before
+        self._after = after
+        super().__init__(None, before, after)
+
+    def get_matching_blocks(self) -> list[difflib.Match]:
+        """Blocks of equal lines, in order, the last one empty."""
+        blocks: list[difflib.Match] = []
+        start_a = start_b = 0
+        for place_a, place_b in [
+            *_anchors(self._before, self._after),
+            (len(self._before), len(self._after)),
+        ]:
+            stretch_a = self._before[start_a:place_a]
+            stretch_b = self._after[start_b:place_b]
+            if len(stretch_a) + len(stretch_b) <= STRETCH_LINES_MAX:
+                for one in difflib.SequenceMatcher(
+                    None, stretch_a, stretch_b
+                ).get_matching_blocks():
+                    if one.size:
+                        blocks.append(difflib.Match(start_a + one.a, start_b + one.b, one.size))
+            blocks.append(difflib.Match(place_a, place_b, int(place_a < len(self._before))))
+            start_a, start_b = place_a + 1, place_b + 1
+        return _joined(blocks)
+
+
+def _anchors(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
+    """Places of lines that stand once on either side: the longest run that rises on both."""
+    once_before = {line for line, count in Counter(before).items() if count == 1}
+    counts_after = Counter(after)
+    places = {line: place for place, line in enumerate(after) if counts_after[line] == 1}
+    pairs = [
+        (place, places[line])
+        for place, line in enumerate(before)
+        if line in once_before and line in places
+    ]
+    ends: list[int] = []
+    tops: list[int] = []
+    previous: list[int] = []
+    for number, (_, place) in enumerate(pairs):
+        height = bisect_left(ends, place)
+        previous.append(tops[height - 1] if height else -1)
+        if height == len(ends):
+            ends.append(place)
+            tops.append(number)
+        else:
+            ends[height], tops[height] = place, number
+    chain: list[tuple[int, int]] = []
+    at = tops[-1] if tops else -1
+    while at >= 0:
+        chain.append(pairs[at])
+        at = previous[at]
+    return chain[::-1]
+
+
+def _joined(blocks: Sequence[difflib.Match]) -> list[difflib.Match]:
+    """Neighbouring blocks as one, as the base class promises; the last is empty."""
+    joined: list[difflib.Match] = []
+    for one in blocks:
+        if joined and one.size:
+            last = joined[-1]
+            if last.a + last.size == one.a and last.b + last.size == one.b:
+                joined[-1] = difflib.Match(last.a, last.b, last.size + one.size)
+                continue
+        joined.append(one)
+    return joined
+
+
+def _range(start: int, end: int) -> str:
+    length = end - start
+    if length == 1:
+        return str(start + 1)
+    # An empty range is named by the line before it.
+    return f"{start + 1 if length else start},{length}"
 
 
 def _cut(line: str, bytes_left: int) -> str:

@@ -103,7 +103,7 @@ class Replay:
         self._clients: dict[str, _Client] = {}
         self._free: dict[tuple[str, str], list[Frame]] = {}
         """By side and connection: what may come anywhere."""
-        self._ended: set[str] = set()
+        self._ended: dict[tuple[str, str], set[str]] = {}
         self._skipped: set[str] = set()
         self._odd_running: dict[str, str] = {}
         self._result = Comparison()
@@ -181,8 +181,7 @@ class Replay:
             if name not in self._clients:
                 continue
             came = [frame for frame in self._clients[name].take() if not self._is_apart(frame)]
-            self._note_free("ours", name, came)
-            got = self._joined(came)
+            got = self._joined(self._sift("ours", name, came))
             if odd_thread is not None:
                 wanted, got = _replies(wanted), _replies(got)
             if entry.direction == "note":
@@ -225,8 +224,7 @@ class Replay:
     def _expected(self, name: str, step: Step) -> list[Frame]:
         """What should come to a connection in this step."""
         frames = [frame for frame in step.answers.get(name, ()) if self._counts(frame)]
-        self._note_free("theirs", name, frames)
-        return self._joined(frames)
+        return self._joined(self._sift("theirs", name, frames))
 
     def _is_apart(self, frame: Frame) -> bool:
         params = frame.get("params") or {}
@@ -235,21 +233,23 @@ class Replay:
         mapped = {self._ids[one] for one in self._apart | self._odd if one in self._ids}
         return thread_id in mapped or (turn_id in mapped and "method" in frame)
 
-    def _note_free(self, side: str, name: str, frames: list[Frame]) -> None:
+    def _sift(
+        self, side: str, name: str, frames: list[Frame], *, keep_free: bool = True
+    ) -> list[Frame]:
+        """Set aside what may come anywhere: new threads, and usage told again after a resume."""
+        ended = self._ended.setdefault((side, name), set())
+        ended = ended if keep_free else set(ended)
+        kept = []
         for frame in frames:
-            if self._is_free(frame):
+            method, params = frame.get("method"), frame.get("params") or {}
+            told_again = method == "thread/tokenUsage/updated" and params["turnId"] in ended
+            if not told_again and method != "thread/started":
+                kept.append(frame)
+            elif keep_free:
                 self._free.setdefault((side, name), []).append(frame)
-        for frame in frames:
-            if frame.get("method") == "turn/completed":
-                self._ended.add(frame["params"]["turn"]["id"])
-
-    def _is_free(self, frame: Frame) -> bool:
-        """A new thread, or the usage of a turn long over, told again after a resume."""
-        method, params = frame.get("method"), frame.get("params")
-        if method == "thread/tokenUsage/updated":
-            assert params is not None
-            return params["turnId"] in self._ended
-        return method == "thread/started"
+            if method == "turn/completed":
+                ended.add(params["turn"]["id"])
+        return kept
 
     def _compare_free(self) -> None:
         for name in {name for _, name in self._free}:
@@ -299,7 +299,9 @@ class Replay:
         for name, client in self._clients.items():
             if odd_thread is None:
                 count = len(expected.get(name, ()))
-                await client.until(lambda got, count=count: len(self._joined(got)) >= count)
+                await client.until(
+                    lambda got, name=name, count=count: self._count("ours", name, got) >= count
+                )
         if odd_thread is not None and completed:
             client = self._clients[step.entry.connection]
             await client.until(
@@ -308,6 +310,9 @@ class Replay:
         for client in self._clients.values():
             await client.barrier()
 
+    def _count(self, side: str, name: str, frames: list[Frame]) -> int:
+        return len(self._joined(self._sift(side, name, frames, keep_free=False)))
+
     def _joined(self, frames: list[Frame]) -> list[Frame]:
         """Without what does not count, and with the deltas of an item as one."""
         joined: list[Frame] = []
@@ -315,11 +320,9 @@ class Replay:
         ours = {self._ids[turn] for turn in self._cut_short if turn in self._ids}
         for frame in frames:
             method = frame.get("method")
-            if self._is_free(frame):
-                continue
             if method is not None and _dropped(method):
                 continue
-            if _is_partial(frame, self._cut_short | ours):
+            if _is_left_behind(frame, self._cut_short | ours):
                 continue
             if method == DELTA:
                 params = frame["params"]
@@ -348,7 +351,9 @@ class Replay:
     def _compare_lists(
         self, where: str, wanted: list[Frame], got: list[Frame], request: Frame
     ) -> None:
-        reason = self._deviations.get(f"{self._name}:{request.get('id')}")
+        reason = self._deviations.get(
+            f"{self._name}:{where.partition(':')[2][:1]}:{request.get('id')}"
+        )
         if reason is not None:
             self._result.deviations.append(f"{where}: {reason}")
             return
@@ -506,7 +511,9 @@ class _Matcher:
     def _match_value(self, key: str, theirs: Any, ours: Any, where: str, parent: Frame) -> None:
         if key in TIMES or key in ONLY_KIND or key in CURSORS:
             if (theirs is None) != (ours is None):
-                self._differs(where, theirs, ours)
+                # Where rows were left out, nothing may be left to page from.
+                if not any(self._left_out(row) for row in parent.get("data") or ()):
+                    self._differs(where, theirs, ours)
             elif key in CURSORS and isinstance(theirs, str):
                 self._cursors[theirs] = ours
         elif key in IDS and isinstance(theirs, str) and isinstance(ours, str):
@@ -551,14 +558,17 @@ class _Matcher:
         self.differences.append(f"{where}: {str(theirs)[:200]!r} became {str(ours)[:200]!r}")
 
 
-def _is_partial(frame: Frame, cut_short: set[str]) -> bool:
-    """The end of an answer that was cut short; we record what was shown, the original does not."""
-    params = frame.get("params") or {}
-    return (
-        frame.get("method") == "item/completed"
-        and params["turnId"] in cut_short
-        and params["item"]["type"] == "agentMessage"
-    )
+def _is_left_behind(frame: Frame, cut_short: set[str]) -> bool:
+    """What tells of a turn that was cut short, beside its end.
+
+    We record what was shown of the answer and the original does not; it repeats the usage before
+    the turn, when that comes in time.
+    """
+    params, method = frame.get("params") or {}, frame.get("method")
+    if params.get("turnId") not in cut_short:
+        return False
+    message = method == "item/completed" and params["item"]["type"] == "agentMessage"
+    return message or method == "thread/tokenUsage/updated"
 
 
 def _without_partial(turn: Frame) -> Frame:

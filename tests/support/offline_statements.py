@@ -244,7 +244,7 @@ NOT_KEPT: dict[str, tuple[str, ...]] = {
         "Rewrite this sentence: I prefer small commits.",
         'Explain what "from now on run the linter" means.',
         'Fix the typo in "introductions are at most one paragraph".',
-        "# AGENTS.md instructions for /p\n\n<INSTRUCTIONS>\nAlways run make check.\n</INSTRUCTIONS>",
+        "# AGENTS.md instructions for /p\n\n<INSTRUCTIONS>\nAlways run it.\n</INSTRUCTIONS>",
         "+++ b/README.md\n@@ -1 +1 @@\n+Always run make check.",
     ),
     "how things stand": (

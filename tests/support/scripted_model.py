@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from server.agent.errors import ProviderFailed
-from server.agent.events import TextDelta, ThreadEvent, TurnCompleted, TurnFailed
+from server.agent.events import ItemCompleted, TextDelta, ThreadEvent, TurnCompleted, TurnFailed
 from server.agent.inputs import Admitted, StartOptions, TurnInput
 from server.agent.limits import AgentLimits, AgentSettings, ModelLimits, RetryLimits
 from server.agent.live_thread import LiveThread
@@ -149,6 +149,16 @@ class Bench:
     def kinds(self) -> list[str]:
         """The names of the events so far."""
         return [type(event).__name__ for event in self.events]
+
+    def completed(self, type_: str) -> list[ItemCompleted]:
+        """The completions of items of that type so far."""
+        return [
+            one for one in self.events if isinstance(one, ItemCompleted) and one.item.type == type_
+        ]
+
+    def recorded(self, thread: LiveThread) -> str:
+        """The rollout of a thread."""
+        return (self.state.home.root / thread.draft.rollout_path).read_text("utf-8")
 
 
 def said(text: str, **more: Any) -> TurnInput:

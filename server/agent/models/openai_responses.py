@@ -80,7 +80,11 @@ class OpenAIResponses:
         Raises: ProviderFailed.
         """
         if self._settings.api_key is None and self._settings.base_url == OPENAI_BASE_URL:
-            raise ProviderFailed("unauthorized", f"no API key for provider `{self.name}` is set")
+            raise ProviderFailed(
+                "unauthorized",
+                f"no API key for model provider `{self.name}`: set OPENAI_API_KEY, or name a "
+                "variable with `env_key` in its section of config.toml",
+            )
         client = await self._ready()
         response = await self._opened(client, request)
         try:
@@ -186,11 +190,12 @@ class OpenAIResponses:
             return self._client
         async with self._loading:
             if self._client is None:
-                await asyncio.to_thread(_load)
-                self._client = self._made()
+                # Loading takes a second where files are cold, reading certificates 50 ms.
+                self._client = await asyncio.to_thread(self._made)
         return self._client
 
     def _made(self) -> "openai.AsyncOpenAI":
+        _load()
         import httpx2
         import openai
 

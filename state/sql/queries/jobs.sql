@@ -91,6 +91,9 @@ on conflict (version, kind, key) do update set
     watermark_ms = max(coalesce(watermark_ms, 0) + 1, :watermark_ms),
     cooldown_from_ms = case when :urgent then null else cooldown_from_ms end;
 
+-- name: lift_cooldown
+update jobs set cooldown_from_ms = null where version = :version and kind = 'consolidation';
+
 -- name: counts
 select
     coalesce(sum(status = 'pending'), 0) as pending,

@@ -181,7 +181,7 @@ async def test_a_tool_that_was_not_given_is_refused_in_words(
     assert "unsupported call: shell" in model.requests[1].text
 
 
-@pytest.mark.requirement("K1")
+@pytest.mark.requirement("FR-K1")
 async def test_an_agent_that_never_stops_is_stopped_by_its_turns(
     model: ResponsesServer, models: BackgroundModels
 ) -> None:
@@ -190,7 +190,7 @@ async def test_an_agent_that_never_stops_is_stopped_by_its_turns(
     assert report.stopped_by == "turns" and len(model.requests) == 3
 
 
-@pytest.mark.requirement("K1")
+@pytest.mark.requirement("FR-K1")
 async def test_an_agent_is_stopped_by_its_tokens(
     model: ResponsesServer, models: BackgroundModels
 ) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import shutil
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -14,14 +13,8 @@ from state.ids import ThreadId, uuid7
 from state.rollouts.history import read_history
 from state.rollouts.store import find_rollouts, read_meta
 from state.stores.threads import ThreadRow
-from tests.support.scripted_model import Bench, live_bench
+from tests.support.scripted_model import Bench
 from tests.support.shared_data import needs_shared, shared
-
-
-@pytest.fixture
-async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
-    async with live_bench(tmp_path / "home") as made:
-        yield made
 
 
 async def adopted(bench: Bench, source: Path) -> ThreadId:

@@ -44,7 +44,6 @@ async def _killed_at(home: Path, step: str) -> None:
     assert child.returncode == -signal.SIGKILL, errors.decode()
 
 
-@pytest.mark.requirement("P11")
 @pytest.mark.parametrize("step", PHASE2_STEPS)
 async def test_after_a_kill_the_next_start_finishes_by_itself(tmp_path: Path, step: str) -> None:
     home = tmp_path / "home"

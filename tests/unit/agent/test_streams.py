@@ -20,10 +20,6 @@ EVENTS: list[dict[str, Any]] = [
     {"type": "b"},
     {"type": "c", "n": [1, 2]},
 ]
-    {"type": "a", "text": "x\ny"},
-    {"type": "b"},
-    {"type": "c", "n": [1, 2]},
-]
 
 
 def wire(end: str) -> bytes:

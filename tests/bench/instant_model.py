@@ -1,0 +1,135 @@
+"""A model behind the Responses API that answers at once, in a process of its own.
+
+`python instant_model.py [--latency-ms N]` prints its port. A request whose last input holds
+`deltas:N` is answered in N deltas, any other in a few. A request with an output schema counts as an
+extraction: it is answered after the latency, and `GET /extractions` tells when each came and went.
+Answers are made once, so that the figures are those of the servers under measurement.
+"""
+
+import argparse
+import asyncio
+import json
+import re
+import time
+from functools import lru_cache
+
+_WORDS = "The answer comes in a few words, as a model would give it, and then it ends. "
+_ASKED = re.compile(rb"deltas:(\d+)")
+_EXTRACTION = json.dumps(
+    {
+        "raw_memory": "---\ntask: make the change\n---\n- preference: small commits\n",
+        "rollout_summary": "The user asked for a change and prefers small commits.",
+        "rollout_slug": "small-change",
+    }
+)
+
+
+def _event(value: dict[str, object]) -> bytes:
+    return f"event: {value['type']}\ndata: {json.dumps(value)}\n\n".encode()
+
+
+@lru_cache(maxsize=16)
+def answer(deltas: int, text: str | None = None) -> bytes:
+    """A whole response as server-sent events."""
+    pieces = [_WORDS[at % 60 : at % 60 + 8] for at in range(0, deltas * 8, 8)]
+    if text is not None:
+        pieces = [text]
+    whole = "".join(pieces)
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "phase": "final_answer"}
+    content = [{"type": "output_text", "text": whole, "annotations": []}]
+    done = {**item, "status": "completed", "content": content}
+    usage = {
+        "input_tokens": 1000,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": 20,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": 1020,
+    }
+    response = {"id": "resp_1", "object": "response", "status": "in_progress", "output": []}
+    events = [
+        {"type": "response.created", "response": response},
+        {
+            "type": "response.output_item.added",
+            "output_index": 0,
+            "item": {**item, "status": "in_progress", "content": []},
+        },
+        *(
+            {
+                "type": "response.output_text.delta",
+                "item_id": "msg_1",
+                "output_index": 0,
+                "content_index": 0,
+                "delta": piece,
+            }
+            for piece in pieces
+        ),
+        {"type": "response.output_item.done", "output_index": 0, "item": done},
+        {
+            "type": "response.completed",
+            "response": {**response, "status": "completed", "output": [done], "usage": usage},
+        },
+    ]
+    return b"".join(_event(one) for one in events)
+
+
+class InstantModel(asyncio.Protocol):
+    """One connection; requests of it one after the other."""
+
+    latency_s = 0.0
+    extractions: list[tuple[float, float]]
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Answer each request once it is whole."""
+        self._data += data
+        while (end := self._data.find(b"\r\n\r\n")) >= 0:
+            head = bytes(self._data[:end])
+            length = re.search(rb"content-length:\s*(\d+)", head, re.IGNORECASE)
+            size = int(length[1]) if length else 0
+            if len(self._data) < end + 4 + size:
+                return
+            body = bytes(self._data[end + 4 : end + 4 + size])
+            del self._data[: end + 4 + size]
+            self._answer(head, body)
+
+    def _answer(self, head: bytes, body: bytes) -> None:
+        if head.startswith(b"GET"):
+            told = json.dumps(self.extractions if b"/extractions" in head else {"models": []})
+            self._send(told.encode(), "application/json")
+        elif b'"json_schema"' in body:
+            came = time.perf_counter()
+            asyncio.get_running_loop().call_later(self.latency_s, self._extracted, came)
+        else:
+            asked = _ASKED.findall(body)
+            self._send(answer(int(asked[-1]) if asked else 10), "text/event-stream")
+
+    def _extracted(self, came: float) -> None:
+        self._send(answer(1, _EXTRACTION), "text/event-stream")
+        self.extractions.append((came, time.perf_counter()))
+
+    def _send(self, body: bytes, kind: str) -> None:
+        if self._transport is not None:
+            head = f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n\r\n"
+            self._transport.write(head.encode() + body)
+
+
+async def _serve(latency_ms: float) -> None:
+    InstantModel.latency_s = latency_ms / 1000
+    InstantModel.extractions = []
+    server = await asyncio.get_running_loop().create_server(InstantModel, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--latency-ms", type=float, default=0)
+    asyncio.run(_serve(parser.parse_args().latency_ms))

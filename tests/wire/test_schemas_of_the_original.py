@@ -1,0 +1,202 @@
+"""What our server sends fits the schemas that the original exports.
+
+Every result and notification of a session that uses all methods is checked, and every model with
+all its optional parts filled is too.
+"""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft7Validator
+
+from protocol.methods import NOTIFICATIONS
+from server.assembly import Server, start_server
+from server.settings import load_settings
+from state.home import Home
+from tests.support.responses_server import ResponsesServer
+from tests.support.shared_data import SHARED, needs_shared, shared
+
+pytestmark = needs_shared
+
+RESULTS = {
+    "initialize": None,
+    "thread/start": "ThreadStartResponse",
+    "thread/resume": "ThreadResumeResponse",
+    "thread/list": "ThreadListResponse",
+    "thread/loaded/list": "ThreadLoadedListResponse",
+    "thread/read": "ThreadReadResponse",
+    "thread/turns/list": "ThreadTurnsListResponse",
+    "thread/items/list": "ThreadItemsListResponse",
+    "thread/name/set": "ThreadSetNameResponse",
+    "thread/delete": "ThreadDeleteResponse",
+    "thread/unsubscribe": "ThreadUnsubscribeResponse",
+    "thread/memoryMode/set": "ThreadMemoryModeSetResponse",
+    "thread/memory/read": "ThreadMemoryReadResponse",
+    "turn/start": "TurnStartResponse",
+    "turn/interrupt": "TurnInterruptResponse",
+    "memory/status": "MemoryStatusResponse",
+    "memory/reset": "MemoryResetResponse",
+    "model/list": "ModelListResponse",
+    "config/read": "ConfigReadResponse",
+    "configRequirements/read": "ConfigRequirementsReadResponse",
+    "account/read": "GetAccountResponse",
+}
+OURS = frozenset({"thread/import/progress", "memory/progress", "server/lagged"})
+
+
+def _definitions() -> dict[str, Any]:
+    path = shared("protocol", "codex_app_server_protocol.v2.schemas.json")
+    definitions: dict[str, Any] = json.loads(path.read_text("utf-8"))["definitions"]
+    return definitions
+
+
+def _notification_validator() -> Draft7Validator:
+    schema = json.loads(shared("protocol", "ServerNotification.json").read_text("utf-8"))
+    return Draft7Validator(schema)
+
+
+def _faults(validator: Draft7Validator, value: object) -> list[str]:
+    return [f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(value)]
+
+
+class _Session:
+    """A client that keeps every frame."""
+
+    def __init__(self, server: Server) -> None:
+        self._client = server.attach()
+        self._number = 0
+        self.results: list[tuple[str, Any]] = []
+        self.notifications: list[dict[str, Any]] = []
+
+    async def call(self, method: str, **params: Any) -> Any:
+        """A request that must succeed."""
+        self._number += 1
+        request = {"id": self._number, "method": method, "params": params}
+        await self._client.send(json.dumps(request).encode())
+        while True:
+            frame = await self._next()
+            if frame.get("id") == self._number:
+                assert "result" in frame, frame
+                self.results.append((method, frame["result"]))
+                return frame["result"]
+
+    async def until(self, method: str) -> None:
+        """Wait for a notification that has not come yet."""
+        seen = len(self.notifications)
+        while all(frame["method"] != method for frame in self.notifications[seen:]):
+            await self._next()
+
+    async def _next(self) -> dict[str, Any]:
+        raw = await self._client.receive()
+        assert raw is not None
+        frame: dict[str, Any] = json.loads(raw)
+        if "method" in frame:
+            self.notifications.append(frame)
+        return frame
+
+    async def close(self) -> None:
+        """Leave."""
+        await self._client.close()
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[Server]:
+    """Our server over the scripted model."""
+    home = Home(tmp_path / "home")
+    home.root.mkdir()
+    async with ResponsesServer() as model:
+        home.config.write_text(
+            'model_provider = "mock"\nmodel = "mock-model"\n'
+            f"[model_providers.mock]\nbase_url = {json.dumps(model.base_url)}\n",
+            "utf-8",
+        )
+        server = await start_server(load_settings(home), learning=False)
+        try:
+            yield server
+        finally:
+            await server.stop(0)
+
+
+async def _use_everything(session: _Session) -> None:
+    """Each method of the original's at least once."""
+    capabilities = {"experimentalApi": True}
+    info = {"name": "schemas", "version": "1"}
+    await session.call("initialize", clientInfo=info, capabilities=capabilities)
+    started = await session.call(
+        "thread/start", cwd="/home/user/project", sandbox="workspace-write"
+    )
+    thread = started["thread"]["id"]
+    text = {"type": "text", "text": "hello"}
+    for words in ("hello", "fail with an error"):
+        text["text"] = words
+        await session.call("turn/start", threadId=thread, input=[text], effort="high")
+        await session.until("turn/completed")
+    text["text"] = "speak slowly " * 20
+    turn = await session.call("turn/start", threadId=thread, input=[text])
+    await session.until("item/agentMessage/delta")
+    await session.call("turn/interrupt", threadId=thread, turnId=turn["turn"]["id"])
+    await session.until("turn/completed")
+    page = {"limit": 1, "itemsView": "full"}
+    await session.call("thread/resume", threadId=thread, initialTurnsPage=page)
+    await session.call("thread/list")
+    await session.call("thread/loaded/list")
+    await session.call("thread/read", threadId=thread, includeTurns=True)
+    await session.call("thread/turns/list", threadId=thread, limit=1)
+    await session.call("thread/items/list", threadId=thread, limit=2)
+    await session.call("thread/name/set", threadId=thread, name="a name")
+    await session.call("thread/memoryMode/set", threadId=thread, mode="disabled")
+    await session.call("thread/memory/read", threadId=thread)
+    await session.call("memory/status")
+    await session.call("memory/reset")
+    await session.call("model/list")
+    await session.call("config/read", includeLayers=True)
+    await session.call("configRequirements/read")
+    await session.call("account/read")
+    await session.call("thread/unsubscribe", threadId=thread)
+    await session.call("thread/delete", threadId=thread)
+    await session.call("thread/list")
+
+
+async def test_every_result_fits_the_schema_of_its_method(server: Server) -> None:
+    """With the definitions that the original exports."""
+    session = _Session(server)
+    await _use_everything(session)
+    await session.close()
+    definitions = _definitions()
+    assert {method for method, _ in session.results} == set(RESULTS)
+    for method, result in session.results:
+        if (name := RESULTS[method]) is not None:
+            schema = {**definitions[name], "definitions": definitions}
+            assert _faults(Draft7Validator(schema), result) == [], method
+
+
+async def test_every_notification_fits_its_schema(server: Server) -> None:
+    """Envelope and parameters."""
+    session = _Session(server)
+    await _use_everything(session)
+    await session.close()
+    validator = _notification_validator()
+    kinds = {frame["method"] for frame in session.notifications}
+    assert {"thread/started", "turn/completed", "item/completed", "error"} <= kinds
+    for frame in session.notifications:
+        assert _faults(validator, frame) == [], frame["method"]
+
+
+async def test_no_frame_of_that_session_is_longer_than_clients_can_read(server: Server) -> None:
+    """Three clients of the field break for good above 64 KiB."""
+    session = _Session(server)
+    await _use_everything(session)
+    await session.close()
+    for frame in (*session.notifications, *(result for _, result in session.results)):
+        assert len(json.dumps(frame)) < 64 * 1024
+
+
+def test_all_names_of_notifications_are_the_originals_or_known_to_be_ours() -> None:
+    """No name is mistyped."""
+    assert SHARED is not None
+    schema = json.loads(shared("protocol", "ServerNotification.json").read_text("utf-8"))
+    theirs = {one["properties"]["method"]["enum"][0] for one in schema["oneOf"]}
+    assert {one.name for one in NOTIFICATIONS} - theirs == OURS
