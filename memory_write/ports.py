@@ -48,11 +48,20 @@ class ModelFailed(Exception):
     """A background model call that gave no usable reply.
 
     `transient` is true where the same call may succeed later (outage, rate limit, time-out); such
-    failures never use up retries. `too_long` is true when the model's window was exceeded.
+    failures never use up retries. `too_long` is true when the model's window was exceeded; `use` is
+    what was spent all the same.
     """
 
-    def __init__(self, reason: str, *, transient: bool, too_long: bool = False) -> None:
+    def __init__(
+        self,
+        reason: str,
+        *,
+        transient: bool,
+        too_long: bool = False,
+        use: ModelUse = ModelUse(),
+    ) -> None:
         self.reason = reason
+        self.use = use
         self.transient = transient
         self.too_long = too_long
         super().__init__(reason)

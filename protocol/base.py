@@ -23,6 +23,7 @@ class WireModel(BaseModel):
         frozen=True,
         extra="forbid",
         protected_namespaces=(),
+        defer_build=True,
     )
 
     def to_json(self) -> bytes:

@@ -11,6 +11,7 @@ import sys
 import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -40,13 +41,13 @@ from server.wire.connection import Connect, serve_connection
 from server.wire.dispatch import Dispatcher
 from server.wire.hub import Hub
 from server.wire.limits import WireLimits
-from server.wire.pair import PairClient, make_pair
+from server.wire.pair import PairClient, PairTransport, make_pair
 from server.wire.unix import RelayListener
 from state.clock import Clock, SystemClock
 from state.errors import HomeBusy
 from state.ids import ThreadId
 from state.owner import OwnerLock
-from state.recovery import open_state
+from state.recovery import State, open_state
 
 FAREWELL_S = 2.0
 """How long background work and the goodbyes of one listener may take at the end."""
@@ -94,96 +95,114 @@ class Server:
         await self._stack.aclose()
 
 
-async def _served(connect: Connect, transport: object) -> None:
-    await connect(transport)  # type: ignore[arg-type]  # both ends are of `make_pair`
+async def _served(connect: Connect, transport: PairTransport) -> None:
+    await connect(transport)
 
 
-async def start_server(
-    settings: Settings,
-    *,
-    clock: Clock | None = None,
-    steps: Steps = no_steps,
-    learning: bool = True,
-    wire_limits: WireLimits = WireLimits(),  # noqa: B008  # a frozen value
-    model_limits: ModelLimits = ModelLimits(),  # noqa: B008  # a frozen value
-) -> Server:
-    """Become the owner of the home and serve its relay socket; `learning` runs the scheduler.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What tests replace of a server: its time, its fault points, its bounds, its timers."""
+
+    clock: Clock = SystemClock()
+    steps: Steps = no_steps
+    learning: bool = True
+    """Whether the scheduler runs by itself; orders are carried out in any case."""
+    wire: WireLimits = WireLimits()
+    model: ModelLimits = ModelLimits()
+
+
+async def start_server(settings: Settings, choices: Choices = Choices()) -> Server:
+    """Become the owner of the home and serve its relay socket.
 
     Raises: HomeBusy, HomeUnusable, DatabaseUnusable, DatabaseTooNew, MigrationChanged.
     """
-    home = settings.home
-    clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
-        await asyncio.to_thread(home.prepare)
-        lock = OwnerLock(home)
-        if not lock.try_acquire():
-            raise HomeBusy(home.root, lock.owner_pid())
-        stack.callback(lock.release)
         instance_id = str(uuid.uuid4())
-        state = await open_state(home, clock, instance_id)
-        stack.push_async_callback(state.close)
-        await recover(state, steps, settings.memory.phase2)
-        hub = Hub(clock, wire_limits)
-        fan = EventFan(hub, clock)
-        providers = Providers(
-            settings.providers, default=settings.provider, clock=clock, limits=model_limits
-        )
-        stack.push_async_callback(providers.close)
-        background = BackgroundLimits(
-            remaining_percent_min=settings.rate_limit_remaining_percent_min
-        )
-        models = BackgroundModels(providers, clock=clock, limits=background)
-        quota = ProviderQuota(providers, clock=clock, limits=background)
-        # The scheduler and the threads know of each other only through these two calls.
-        scheduler = Scheduler(
-            Phase1(state, models, quota, fan.announce, settings.memory, steps),
-            Phase2(state, models, quota, fan.announce, settings.memory, steps),
-            state,
-            settings.memory,
-            clock,
-            fan.announce,
-            lambda: live.busy(),
-        )
-        live = LiveThreads(
-            state,
-            providers,
-            _agent_settings(settings),
-            events=fan,
-            nudge=scheduler.nudge,
-            memory=LiveMemory(state, version=settings.memory.version),
-            clock=clock,
-            model_limits=model_limits,
-        )
-        fan.knows(lambda thread_id: _settings_of(live, thread_id))
+        state = await _owned_state(settings, choices, instance_id, stack)
         draining = asyncio.Event()
-        services = Services(
-            state=state,
-            clock=clock,
-            settings=settings,
-            live=live,
-            providers=providers,
-            hub=hub,
-            scheduler=scheduler,
-            importer=SessionImport(state),
-            reset=MemoryReset(state, scheduler),
-            identity=_identity(instance_id),
-            orders=Orders(),
-            default_cwd=str(Path.cwd()),
-            draining=draining.is_set,
-        )
-        dispatcher = Dispatcher(bindings(services), failures=to_wire, limits=wire_limits)
+        services = _services(settings, choices, state, instance_id, draining.is_set)
+        stack.push_async_callback(services.providers.close)
+        dispatcher = Dispatcher(bindings(services), failures=to_wire, limits=choices.wire)
         connect: Connect = partial(
-            serve_connection, hub=hub, dispatcher=dispatcher, limits=wire_limits
+            serve_connection, hub=services.hub, dispatcher=dispatcher, limits=choices.wire
         )
-        relay = RelayListener(home.relay_socket, connect, limits=wire_limits)
+        relay = RelayListener(settings.home.relay_socket, connect, limits=choices.wire)
         await relay.start()
-        stack.push_async_callback(relay.stop, wire_limits.farewell_s)
-        if learning:
-            scheduler.start()
-        warming = asyncio.create_task(providers.warm())
-        stack.callback(warming.cancel)
+        stack.push_async_callback(relay.stop, choices.wire.farewell_s)
+        if choices.learning:
+            services.scheduler.start()
         return Server(services, connect, stack.pop_all(), draining)
     raise AssertionError("the block above returns or raises")
+
+
+async def _owned_state(
+    settings: Settings, choices: Choices, instance_id: str, stack: AsyncExitStack
+) -> State:
+    """The opened home, its lock held, and what a crash left open settled."""
+    home = settings.home
+    await asyncio.to_thread(home.prepare)
+    lock = OwnerLock(home)
+    if not lock.try_acquire():
+        raise HomeBusy(home.root, lock.owner_pid())
+    stack.callback(lock.release)
+    state = await open_state(home, choices.clock, instance_id)
+    stack.push_async_callback(state.close)
+    await recover(state, choices.steps, settings.memory.phase2)
+    return state
+
+
+def _services(
+    settings: Settings,
+    choices: Choices,
+    state: State,
+    instance_id: str,
+    draining: Callable[[], bool],
+) -> Services:
+    """Every port joined to what implements it."""
+    clock, memory = choices.clock, settings.memory
+    hub = Hub(clock, choices.wire)
+    fan = EventFan(hub, clock)
+    providers = Providers(
+        settings.providers, default=settings.provider, clock=clock, limits=choices.model
+    )
+    background = BackgroundLimits(remaining_percent_min=settings.rate_limit_remaining_percent_min)
+    models = BackgroundModels(providers, clock=clock, limits=background)
+    quota = ProviderQuota(providers, clock=clock, limits=background)
+    scheduler = Scheduler(
+        Phase1(state, models, quota, fan.announce, memory, choices.steps),
+        Phase2(state, models, quota, fan.announce, memory, choices.steps),
+        state,
+        memory,
+        clock,
+        fan.announce,
+        lambda: live.busy(),  # the scheduler and the threads know of each other by two calls only
+    )
+    live = LiveThreads(
+        state,
+        providers,
+        _agent_settings(settings),
+        events=fan,
+        nudge=scheduler.nudge,
+        memory=LiveMemory(state, version=memory.version),
+        clock=clock,
+        model_limits=choices.model,
+    )
+    fan.knows(lambda thread_id: _settings_of(live, thread_id))
+    return Services(
+        state=state,
+        clock=clock,
+        settings=settings,
+        live=live,
+        providers=providers,
+        hub=hub,
+        scheduler=scheduler,
+        importer=SessionImport(state),
+        reset=MemoryReset(state, scheduler),
+        identity=_identity(instance_id),
+        orders=Orders(),
+        default_cwd=str(Path.cwd()),
+        draining=draining,
+    )
 
 
 def _settings_of(live: LiveThreads, thread_id: ThreadId) -> ThreadSettings | None:

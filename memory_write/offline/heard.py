@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from memory_write.offline.implied import implied
 from memory_write.offline.judge import Judged, is_secret, judge
-from memory_write.offline.languages.english import VERBS
+from memory_write.offline.languages.english_words import VERBS
 from memory_write.offline.merging import Entry, merged
 from memory_write.offline.sentences import bare, statements
 from memory_write.offline.wording import worded

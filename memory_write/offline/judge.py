@@ -8,6 +8,10 @@ than a missing one. Refusals are looked at before kinds, so that no kind can ove
 
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
+# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+
+# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+
 import re
 from dataclasses import dataclass
 from typing import Literal

@@ -9,6 +9,10 @@ different condition: it takes the same words, or a form that names what it retir
 
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
+# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+
+# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +23,8 @@ from memory_write.offline.terms import stem, terms
 SAME_SHARE_MIN = 0.8
 RIVAL_SHARE_MIN = 0.5
 NUMBER_SHARE_MIN = 0.7
+# Above this the oldest are left out: every pair that shares a word is compared.
+ENTRIES_MAX = 3_000
 
 _RIVALS: tuple[frozenset[str], ...] = tuple(
     frozenset(stem(word) for word in family.split())
@@ -90,39 +96,104 @@ class Entry:
     """Thread ids, oldest first."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _View:
+    """What is compared of an entry, worked out once."""
+
+    words: frozenset[str]
+    numbers: frozenset[str]
+    negative: bool
+    slots: frozenset[str]
+    families: frozenset[str]
+    retired: frozenset[str]
+
+    @property
+    def marks(self) -> frozenset[str]:
+        """Two entries without a mark in common have nothing to do with each other."""
+        return self.words | self.slots | self.families
+
+
+class _Standing:
+    """The entries that stand, found by the words they hold."""
+
+    def __init__(self) -> None:
+        self._entries: dict[int, tuple[Entry, _View]] = {}
+        self._by_mark: dict[str, set[int]] = {}
+        self._next = 0
+
+    def entries(self) -> tuple[Entry, ...]:
+        """In the order in which they were first said."""
+        return tuple(self._entries[number][0] for number in sorted(self._entries))
+
+    def take(self, new: Entry) -> None:
+        """Let a later entry join its duplicates and put away what it replaces."""
+        view = _view(new)
+        kept: int | None = None
+        for number in self._near(view):
+            old, old_view = self._entries[number]
+            if not _comparable(old, new):
+                continue
+            if old.text == new.text or _same(old_view, view):
+                if kept is None:
+                    kept = number
+                    self._put(number, _joined(old, new))
+                else:
+                    self._put(kept, _joined(self._entries[kept][0], old))
+                    self._drop(number)
+            elif _replaces(old_view, view):
+                self._drop(number)
+        if kept is None:
+            self._put(self._next, new)
+            self._next += 1
+
+    def _near(self, view: _View) -> list[int]:
+        return sorted({one for mark in view.marks for one in self._by_mark.get(mark, ())})
+
+    def _put(self, number: int, entry: Entry) -> None:
+        self._drop(number)
+        view = _view(entry)
+        self._entries[number] = (entry, view)
+        for mark in view.marks:
+            self._by_mark.setdefault(mark, set()).add(number)
+
+    def _drop(self, number: int) -> None:
+        gone = self._entries.pop(number, None)
+        for mark in gone[1].marks if gone else ():
+            self._by_mark[mark].discard(number)
+
+
 def merged(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """What still stands, each once, in the order in which it was first said."""
-    standing: list[Entry] = []
-    for entry in sorted(entries, key=lambda one: (one.said_at, one.place, one.text)):
-        _take(standing, entry)
-    return tuple(standing)
+    standing = _Standing()
+    ordered = sorted(entries, key=lambda one: (one.said_at, one.place, one.text))
+    for entry in ordered[-ENTRIES_MAX:]:
+        standing.take(entry)
+    return standing.entries()
 
 
-def _take(standing: list[Entry], new: Entry) -> None:
-    survivors: list[Entry] = []
-    place: int | None = None
-    for old in standing:
-        if not _comparable(old, new):
-            survivors.append(old)
-        elif _same(old, new):
-            if place is None:
-                place = len(survivors)
-                survivors.append(old)
-            sources = dict.fromkeys((*survivors[place].sources, *old.sources, *new.sources))
-            survivors[place] = replace(_wider(survivors[place], new), sources=tuple(sources))
-        elif not _replaces(old, new):
-            survivors.append(old)
-    if place is None:
-        survivors.append(new)
-    standing[:] = survivors
+def _view(entry: Entry) -> _View:
+    lower = entry.text.lower().replace("’", "'")
+    words = terms(entry.text) or frozenset((lower,))
+    return _View(
+        words=words,
+        numbers=frozenset(one for one in words if one.replace(".", "").isdigit()),
+        negative=bool(_NEGATIVE.search(lower)),
+        slots=frozenset(f"slot {n}" for n, form in enumerate(_SLOTS) if form.search(lower)),
+        families=frozenset(f"family {n}" for n, one in enumerate(_RIVALS) if words & one),
+        retired=_retired(lower),
+    )
 
 
-def _wider(old: Entry, new: Entry) -> Entry:
+def _joined(old: Entry, new: Entry) -> Entry:
     """Of two wordings the later, unless it says less; the scope that was stated wins."""
     said_more = len(terms(old.text)) > len(terms(new.text))
     kept = old if said_more else replace(new, said_at=old.said_at, place=old.place)
-    scope = new.scope if new.scope != "as stated" else old.scope
-    return replace(kept, scope=scope, cwd=old.cwd)
+    return replace(
+        kept,
+        scope=new.scope if new.scope != "as stated" else old.scope,
+        cwd=old.cwd,
+        sources=tuple(dict.fromkeys((*old.sources, *new.sources))),
+    )
 
 
 def _comparable(old: Entry, new: Entry) -> bool:
@@ -131,57 +202,36 @@ def _comparable(old: Entry, new: Entry) -> bool:
     return old.scope != "project" and new.scope != "project"
 
 
-def _same(old: Entry, new: Entry) -> bool:
-    if old.text == new.text:
-        return True
-    a, b = terms(old.text), terms(new.text)
-    if not a or not b or _negative(old) != _negative(new):
+def _same(old: _View, new: _View) -> bool:
+    a, b = old.words, new.words
+    if old.negative != new.negative:
         return False
-    return _share(a, b) >= SAME_SHARE_MIN or (len(min(a, b, key=len)) >= 2 and (a <= b or b <= a))
+    return _share(a, b) >= SAME_SHARE_MIN or (min(len(a), len(b)) >= 2 and (a <= b or b <= a))
 
 
-def _replaces(old: Entry, new: Entry) -> bool:
-    a, b = terms(old.text), terms(new.text)
+def _replaces(old: _View, new: _View) -> bool:
+    a, b = old.words, new.words
     if _share(a, b) >= SAME_SHARE_MIN:
         return True  # the same words with the other polarity
-    if _same_slot(old.text.lower(), new.text.lower()):
+    if old.slots & new.slots:
         return True
-    retired = _retired(new.text)
-    if retired and not _negative(old) and retired <= a and (a - retired) <= b:
+    if new.retired and not old.negative and new.retired <= a and (a - new.retired) <= b:
         return True
-    for family in _RIVALS:
-        mine, theirs = a & family, b & family
-        if mine and theirs and not mine & theirs:
+    for number, family in enumerate(_RIVALS):
+        if f"family {number}" in old.families & new.families and not a & b & family:
             rest_a, rest_b = a - family, b - family
             if rest_a == rest_b or _share(rest_a, rest_b) >= RIVAL_SHARE_MIN:
                 return True
-    return _other_number(a, b)
-
-
-def _other_number(a: frozenset[str], b: frozenset[str]) -> bool:
-    numbers_a, numbers_b = _numbers(a), _numbers(b)
-    if not numbers_a or not numbers_b or numbers_a == numbers_b:
+    if not old.numbers or not new.numbers or old.numbers == new.numbers:
         return False
-    return _share(a - numbers_a, b - numbers_b) >= NUMBER_SHARE_MIN
+    return _share(a - old.numbers, b - new.numbers) >= NUMBER_SHARE_MIN
 
 
-def _same_slot(old: str, new: str) -> bool:
-    return any(form.search(old) and form.search(new) for form in _SLOTS)
-
-
-def _retired(text: str) -> frozenset[str]:
+def _retired(lower: str) -> frozenset[str]:
     found: set[str] = set()
-    for retiring in _RETIRES.finditer(text.lower()):
+    for retiring in _RETIRES.finditer(lower):
         found.update(terms(retiring.group(1) or retiring.group(2) or ""))
     return frozenset(found)
-
-
-def _negative(entry: Entry) -> bool:
-    return bool(_NEGATIVE.search(entry.text.lower().replace("’", "'")))
-
-
-def _numbers(found: Iterable[str]) -> frozenset[str]:
-    return frozenset(one for one in found if one.replace(".", "").isdigit())
 
 
 def _share(a: frozenset[str], b: frozenset[str]) -> float:

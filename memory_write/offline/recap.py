@@ -4,8 +4,6 @@ Each bullet carries the user's own words and, behind the arrow, what they imply,
 the scope as they were stated. `gathered.py` reads the same bullets back.
 """
 
-
-
 import re
 from collections.abc import Sequence
 

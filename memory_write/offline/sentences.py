@@ -8,6 +8,10 @@ evidence. Work is linear in the text, and both the text and the number of statem
 
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
+# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+
+# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+
 import re
 
 TEXT_CHARS_MAX = 20_000

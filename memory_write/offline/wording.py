@@ -8,6 +8,10 @@ that it can be searched for by the words that were used.
 
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
+# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+
+# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+
 import re
 
 _IRREGULAR = {

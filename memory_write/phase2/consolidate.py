@@ -116,7 +116,7 @@ def _end_of(agent: "asyncio.Future[ConsolidationReport]") -> AgentEnd:
     try:
         report = agent.result()
     except ModelFailed as error:
-        return AgentEnd(use=ModelUse(), failure=f"model:{error.reason}", transient=error.transient)
+        return AgentEnd(use=error.use, failure=f"model:{error.reason}", transient=error.transient)
     return AgentEnd(
         use=report.use,
         model_calls=report.model_calls,

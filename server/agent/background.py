@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from memory_write.offline.consolidation import OfflineConsolidator
-from memory_write.offline.extraction import OfflineExtraction
 from memory_write.ports import (
     ConsolidationReport,
     ConsolidationRequest,
@@ -63,7 +61,7 @@ class BackgroundModels:
         self._providers = providers
         self._clock = clock
         self._limits = limits
-        self._offline = models or (lambda: (OfflineExtraction(), OfflineConsolidator()))
+        self._offline = models or _rules
 
     def extraction(self, provider: str | None) -> ExtractionModel:
         """The extraction model of a provider (None: the configured default)."""
@@ -82,6 +80,14 @@ class BackgroundModels:
 
     def _caller(self, name: str) -> "ModelCaller":
         return ModelCaller(self._providers, name, clock=self._clock, limits=self._limits)
+
+
+def _rules() -> tuple[ExtractionModel, Consolidator]:
+    # Imported here: their word lists take a tenth of a second, and a model needs none of them.
+    from memory_write.offline.consolidation import OfflineConsolidator
+    from memory_write.offline.extraction import OfflineExtraction
+
+    return OfflineExtraction(), OfflineConsolidator()
 
 
 @dataclass(slots=True)
@@ -205,6 +211,9 @@ class ProviderConsolidator:
                 stopped_by = await work.run()
         except TimeoutError:
             stopped_by = "seconds"
+        except ModelFailed as error:
+            error.use = work.use  # what the earlier calls of this run cost is not lost
+            raise
         return ConsolidationReport(use=work.use, model_calls=work.calls, stopped_by=stopped_by)
 
 

@@ -45,7 +45,7 @@ class LiveThreads:
         nudge: Nudge,
         memory: MemoryReader,
         clock: Clock,
-        model_limits: ModelLimits = ModelLimits(),  # noqa: B008  # a frozen value
+        model_limits: ModelLimits = ModelLimits(),
     ) -> None:
         self._state = state
         self._settings = settings
@@ -201,6 +201,7 @@ class LiveThreads:
         recorder = Recorder(self._state, draft, stored=stored, ephemeral=conversation.ephemeral)
         live = LiveThread(conversation, recorder, self._around, self._state)
         self._threads[live.id] = live
+        self._providers.warm_soon(conversation.settings.provider)
         return live
 
     def _thread_settings(self, cwd: str, change: SettingsChange) -> ThreadSettings:

@@ -79,7 +79,8 @@ class Opening:
         checkout = Checkout()
         if not self._conversation.ephemeral and not self._recorder.stored:
             checkout = await asyncio.to_thread(read_checkout, self._conversation.settings.cwd)
-        await self._recorder.open(self._meta(checkout))
+        if not self._recorder.opened:
+            await self._recorder.open(self._meta(checkout))
         item, user_lines = await self._input_lines(given)
         # File and row wait for the disk side by side; both are waited for, also if one fails.
         written, stored = await asyncio.gather(

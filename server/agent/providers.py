@@ -1,5 +1,6 @@
 """The providers of this server by name, each made when it is first needed."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -28,6 +29,7 @@ class Providers:
         self._limits = limits
         self._made: dict[str, Provider] = {provider.name: provider for provider in made}
         self._limits_told: dict[str, Mapping[str, Any]] = {}
+        self._warming: dict[str, asyncio.Task[None]] = {}
         self.default_name = default
 
     def names(self) -> tuple[str, ...]:
@@ -53,12 +55,20 @@ class Providers:
         """What a provider last told about its limits, in the wire's shape; None for nothing."""
         return self._limits_told.get(name or self.default_name)
 
-    async def warm(self) -> None:
-        """Load what the default provider's first call would wait for."""
-        await self.get().warm()
+    def warm_soon(self, name: str) -> None:
+        """Load in the background what that provider's first call would wait for; once.
+
+        Not at the start of the server: a client library is a fifth of the memory of an idle one.
+        """
+        if name not in self._warming:
+            self._warming[name] = asyncio.create_task(self.get(name).warm())
 
     async def close(self) -> None:
         """Let go of every provider's connections."""
+        for warming in self._warming.values():
+            warming.cancel()
+        # A provider that cannot be loaded says so in the call that needs it.
+        await asyncio.gather(*self._warming.values(), return_exceptions=True)
         for provider in self._made.values():
             await provider.close()
 

@@ -33,12 +33,17 @@ class Recorder:
         self.stored = stored
         """Whether the row is in the database and the file exists."""
 
+    @property
+    def opened(self) -> bool:
+        """Whether there is nothing to open: it is open, or nothing is kept."""
+        return self._ephemeral or self._writer is not None
+
     async def open(self, meta: SessionMeta) -> None:
         """Make the file of a new thread, or continue the one it has.
 
         Raises: OSError, HomeUnusable, RolloutUnreadable.
         """
-        if self._ephemeral or self._writer is not None:
+        if self.opened:
             return
         self._writer = await to_the_end(self._opened, meta)
 

@@ -73,11 +73,11 @@ async def _client(link: Link) -> AsyncIterator[Client]:
 @asynccontextmanager
 async def _owner(home: Home, overrides: Sequence[str]) -> AsyncIterator[Client]:
     # Imported here: a command that joins an owner needs nothing of the server.
-    from server.assembly import start_server
+    from server.assembly import Choices, start_server
     from server.settings import load_settings
 
     settings = load_settings(home, overrides)
-    server = await start_server(settings, learning=False)
+    server = await start_server(settings, Choices(learning=False))
     try:
         async with _client(server.attach()) as client:
             yield client

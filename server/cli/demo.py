@@ -14,7 +14,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from server.assembly import Server, start_server
+from server.assembly import Choices, Server, start_server
 from server.cli.client import Client, WebSocketLink
 from server.cli.render import count, told
 from server.cli.talk import Spoken, say, start_thread
@@ -45,7 +45,9 @@ def run(arguments: Namespace) -> int:
 
 
 async def _run(home: Home, *, serving_on: bool) -> None:
-    server = await start_server(load_settings(home, ["model_provider=offline"]), learning=False)
+    server = await start_server(
+        load_settings(home, ["model_provider=offline"]), Choices(learning=False)
+    )
     try:
         secret = home.access_key.read_text("utf-8").strip()
         listener = HttpListener(

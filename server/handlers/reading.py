@@ -41,8 +41,6 @@ FULL_HISTORY = DeprecationNotice(
     "set it to `false`, then page with `thread/turns/list` and `thread/items/list`.",
     details=None,
 )
-_EMPTY = ThreadListResult(data=[], next_cursor=None, backwards_cursor=None, read_states={})
-
 
 class ReadingHandlers:
     """Answers what looks at threads and changes nothing."""
@@ -55,9 +53,9 @@ class ReadingHandlers:
         """One page of stored threads."""
         if params.parent_thread_id or params.ancestor_thread_id:
             # Threads of ours have no parents, so none is below any other.
-            return _EMPTY
+            return _empty_list()
         if params.project_id or params.section_id:
-            return _EMPTY
+            return _empty_list()
         query = _query(params)
         state = self._services.state
         async with state.database.reading() as read:
@@ -141,6 +139,10 @@ class ReadingHandlers:
         live = self._services.live.get(row.thread_id)
         status = None if live is None else live.status
         return stored_thread(self._services.state.home, row, status=status)
+
+
+def _empty_list() -> ThreadListResult:
+    return ThreadListResult(data=[], next_cursor=None, backwards_cursor=None, read_states={})
 
 
 def _query(params: ThreadListParams) -> ThreadQuery:

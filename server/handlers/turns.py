@@ -90,6 +90,15 @@ def _schema(schema: object) -> dict[str, object] | None:
     return schema
 
 
+_REFUSALS = {
+    "busy": "threadBusy",
+    "full": "inboxFull",
+    "closing": "threadClosing",
+    "no active turn": "noActiveTurn",
+    "other turn": "otherTurn",
+}
+
+
 def _refusal(thread_id: str, refusal: inputs.Refused) -> WireError:
     """Why the input was not taken; nothing of it was kept."""
     match refusal.reason:
@@ -106,7 +115,7 @@ def _refusal(thread_id: str, refusal: inputs.Refused) -> WireError:
     return refused(
         sentence,
         {
-            "kind": refusal.reason.replace(" ", "_"),
+            "kind": _REFUSALS[refusal.reason],
             "retryable": refusal.reason in ("busy", "full"),
             "activeTurnId": refusal.active_turn_id,
         },
@@ -114,8 +123,10 @@ def _refusal(thread_id: str, refusal: inputs.Refused) -> WireError:
 
 
 def _not_interruptible(outcome: InterruptOutcome, turn_id: str) -> WireError:
+    """Says whether the thread is idle now, so that a client with a stale id knows what to do."""
     if outcome.reason == "other turn":
         return refused(
-            f"expected active turn id {turn_id[:200]} but found {outcome.active_turn_id}"
+            f"expected active turn id {turn_id[:200]} but found {outcome.active_turn_id}",
+            {"kind": "otherTurn", "activeTurnId": outcome.active_turn_id},
         )
-    return refused("no active turn to interrupt")
+    return refused("no active turn to interrupt", {"kind": "noActiveTurn", "activeTurnId": None})

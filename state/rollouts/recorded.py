@@ -149,7 +149,8 @@ def citation(value: Any) -> Body | None:
     for one in value.get("entries") or []:
         if isinstance(one, Mapping):
             entries.append({_camel_name(key): part for key, part in one.items()})
-    ids = value.get("rollout_ids", value.get("thread_ids", value.get("threadIds"))) or []
+    spellings = ("rolloutIds", "rollout_ids", "threadIds", "thread_ids")
+    ids = next((value[key] for key in spellings if value.get(key)), [])
     return {"entries": entries, "threadIds": list(ids)}
 
 
@@ -244,10 +245,9 @@ def _write_agent(body: Body) -> Body:
     found = body.get("memoryCitation")
     if found is not None:
         written["memory_citation"] = {
-            "entries": [
-                {_snake_name(key): part for key, part in one.items()} for one in found["entries"]
-            ],
-            "rollout_ids": list(found["threadIds"]),
+            # The one place of the format whose keys are camelCase.
+            "entries": [dict(one) for one in found["entries"]],
+            "rolloutIds": list(found["threadIds"]),
         }
     return written
 

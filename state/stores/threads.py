@@ -261,15 +261,8 @@ class ThreadStore:
         return [thread_row(row) for row in rows]
 
     async def all_enabled(self, read: Reading, *, due_for: str | None = None) -> list[ThreadRow]:
-        """Threads that may be learned from, whatever their age, the newest first."""
-        rows = await read.all(
-            Q["idle_candidates"],
-            from_ms=0,
-            until_ms=_END_OF_TIME_MS,
-            exclude="[]",
-            version=due_for,
-            limit=SCAN_ROWS_MAX,
-        )
+        """Threads an order may learn from, whatever their age, archived too, the newest first."""
+        rows = await read.all(Q["all_enabled"], version=due_for, limit=SCAN_ROWS_MAX)
         return [thread_row(row) for row in rows]
 
     async def counts(self, read: Reading) -> ThreadCounts:

@@ -8,42 +8,31 @@ with a plain answer instead and not compared; what they changed is left out on b
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from protocol.methods import METHODS_BY_NAME
 from server.assembly import Server
 from server.wire.pair import PairClient
+from tests.support.frame_matching import Matcher, is_left_behind
+from tests.support.recordings import (
+    Entry,
+    Frame,
+    Step,
+    acting_turns_of,
+    completed_turns,
+    is_dropped,
+    kind_of,
+    renumbered,
+    replies,
+    short_name,
+    steered_turns_of,
+    steps_in_scope,
+    turn_of_reply,
+)
 
 WAIT_S = 5.0
-DROPPED = frozenset({"warning", "account/rateLimits/updated", "deprecationNotice"})
-DROPPED_PREFIXES = ("remoteControl/", "thread/readState/", "thread/goal/")
 DELTA = "item/agentMessage/delta"
-_ODD_ITEMS = frozenset({"commandExecution", "fileChange", "contextCompaction", "reasoning"})
-_HARMLESS = ("/get", "/list", "/read", "/search", "/status")
-
-Frame = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of a recording."""
-
-    connection: str
-    direction: str
-    frame: Frame
-
-
-@dataclass(slots=True)
-class Step:
-    """What a client sent, and all that came until it or another sent the next thing."""
-
-    entry: Entry
-    answers: dict[str, list[Frame]] = field(default_factory=dict)
-    apart: set[str] = field(default_factory=set)
-    """Threads that requests out of scope have made or changed until then."""
 
 
 @dataclass(slots=True)
@@ -63,12 +52,6 @@ class Comparison:
         self.skipped_turns += other.skipped_turns
         self.deviations += other.deviations
         self.differences += other.differences
-
-
-def read_recording(path: Path) -> list[Entry]:
-    """The lines of a recording in order."""
-    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    return [Entry(line["conn"], line["dir"], line["frame"]) for line in lines]
 
 
 class Servers:
@@ -107,16 +90,16 @@ class Replay:
         self._skipped: set[str] = set()
         self._odd_running: dict[str, str] = {}
         self._result = Comparison()
-        self._busy = set(_acting_turns(entries))
+        self._busy = set(acting_turns_of(entries))
         """Turns that did more than talk."""
-        self._odd = self._busy | set(_steered_turns(entries))
+        self._odd = self._busy | set(steered_turns_of(entries))
         self._cut_short = {
             turn["id"]
-            for turn in _completed_turns(entries)
+            for turn in completed_turns(entries)
             if turn["status"] in ("interrupted", "failed")
         }
         self._apart: set[str] = set()
-        self._steps = list(self._in_scope(entries))
+        self._steps = list(steps_in_scope(entries, self._busy, self._result.skipped_requests))
 
     async def run(self) -> Comparison:
         """Send, wait, compare, step by step."""
@@ -128,44 +111,6 @@ class Replay:
             for client in self._clients.values():
                 await client.close()
         return self._result
-
-    def _in_scope(self, entries: list[Entry]) -> Iterator[Step]:
-        """The steps that our server can take; what others changed is remembered as such."""
-        step: Step | None = None
-        skipped: dict[tuple[str, Any], Frame] = {}
-        apart: set[str] = set()
-        acting: set[str] = set()
-        for entry in entries:
-            frame = entry.frame
-            if entry.direction == "s2c":
-                self._note_acting(frame, acting)
-                request = skipped.get((entry.connection, frame.get("id")))
-                if request is not None and "method" not in frame:
-                    if request["method"] not in METHODS_BY_NAME:
-                        apart |= _touched(request, frame)
-                elif step is not None:
-                    step.answers.setdefault(entry.connection, []).append(frame)
-                    step.apart = set(apart)
-                continue
-            if entry.direction == "c2s" and "method" not in frame:
-                continue
-            if entry.direction == "c2s" and "id" in frame and _out_of_scope(frame, apart | acting):
-                skipped[(entry.connection, frame["id"])] = frame
-                self._result.skipped_requests[frame["method"]] += 1
-                continue
-            if step is not None:
-                yield step
-            step = Step(entry, apart=set(apart))
-        if step is not None:
-            yield step
-
-    def _note_acting(self, frame: Frame, acting: set[str]) -> None:
-        """Threads in which a turn runs that we cannot run as the original did."""
-        params, method = frame.get("params") or {}, frame.get("method")
-        if method == "turn/started" and params["turn"]["id"] in self._busy:
-            acting.add(params["threadId"])
-        elif method == "turn/completed":
-            acting.discard(params["threadId"])
 
     async def _take(self, step: Step) -> None:
         entry, frame, self._apart = step.entry, step.entry.frame, step.apart
@@ -183,19 +128,21 @@ class Replay:
             came = [frame for frame in self._clients[name].take() if not self._is_apart(frame)]
             got = self._joined(self._sift("ours", name, came))
             if odd_thread is not None:
-                wanted, got = _replies(wanted), _replies(got)
+                wanted, got = replies(wanted), replies(got)
             if entry.direction == "note":
                 # Malformed input has a reply here and had none there.
                 got = [one for one in got if "error" not in one or one in wanted]
-            self._compare_lists(f"{self._name}:{name} after {_short(frame)}", wanted, got, frame)
+            self._compare_lists(
+                f"{self._name}:{name} after {short_name(frame)}", wanted, got, frame
+            )
 
     def _learn_turn(self, step: Step) -> None:
         """Map the turn of a `turn/start` before anything that tells of it is judged."""
         entry = step.entry
         if entry.frame.get("method") != "turn/start":
             return
-        theirs = _turn_of_reply(step.answers.get(entry.connection, []), entry.frame["id"])
-        ours = _turn_of_reply(self._clients[entry.connection].got, entry.frame["id"])
+        theirs = turn_of_reply(step.answers.get(entry.connection, []), entry.frame["id"])
+        ours = turn_of_reply(self._clients[entry.connection].got, entry.frame["id"])
         if theirs is not None and ours is not None:
             self._ids.setdefault(theirs, ours)
 
@@ -255,9 +202,9 @@ class Replay:
         for name in {name for _, name in self._free}:
             theirs = self._free.get(("theirs", name), [])
             ours = self._free.get(("ours", name), [])
-            for kind in {_kind(frame) for frame in (*theirs, *ours)}:
-                wanted = [frame for frame in theirs if _kind(frame) == kind]
-                got = [frame for frame in ours if _kind(frame) == kind]
+            for kind in {kind_of(frame) for frame in (*theirs, *ours)}:
+                wanted = [frame for frame in theirs if kind_of(frame) == kind]
+                got = [frame for frame in ours if kind_of(frame) == kind]
                 self._compare_lists(f"{self._name}:{name} {kind}", wanted, got, {})
 
     def _counts(self, frame: Frame) -> bool:
@@ -268,14 +215,14 @@ class Replay:
         if thread_id in self._apart:
             return False
         turn_id = params.get("turnId") or (params.get("turn") or {}).get("id")
-        return not _dropped(method) and turn_id not in self._odd and "id" not in frame
+        return not is_dropped(method) and turn_id not in self._odd and "id" not in frame
 
     def _odd_thread(self, step: Step) -> str | None:
         """The thread of the step while a turn runs in it that does not count."""
         frame = step.entry.frame
-        thread_id = (frame.get("params") or {}).get("threadId")
-        turn_id = _turn_of_reply(step.answers.get(step.entry.connection, []), frame.get("id"))
-        if turn_id in self._odd and turn_id not in self._skipped:
+        thread_id = str((frame.get("params") or {}).get("threadId"))
+        turn_id = turn_of_reply(step.answers.get(step.entry.connection, []), frame.get("id"))
+        if turn_id is not None and turn_id in self._odd - self._skipped:
             self._skipped.add(turn_id)
             self._result.skipped_turns += 1
             self._odd_running[thread_id] = turn_id
@@ -320,9 +267,9 @@ class Replay:
         ours = {self._ids[turn] for turn in self._cut_short if turn in self._ids}
         for frame in frames:
             method = frame.get("method")
-            if method is not None and _dropped(method):
+            if method is not None and is_dropped(method):
                 continue
-            if _is_left_behind(frame, self._cut_short | ours):
+            if is_left_behind(frame, self._cut_short | ours):
                 continue
             if method == DELTA:
                 params = frame["params"]
@@ -360,40 +307,17 @@ class Replay:
         for index in range(max(len(wanted), len(got))):
             theirs = wanted[index] if index < len(wanted) else None
             ours = got[index] if index < len(got) else None
-            if theirs is None or ours is None or _kind(theirs) != _kind(ours):
+            if theirs is None or ours is None or kind_of(theirs) != kind_of(ours):
                 self._result.differences.append(
-                    f"{where}: frame {index} should be {_kind(theirs)}, is {_kind(ours)}; "
-                    f"wanted {[_kind(one) for one in wanted]}, got {[_kind(one) for one in got]}"
+                    f"{where}: frame {index} should be {kind_of(theirs)}, is {kind_of(ours)}; "
+                    f"wanted {[kind_of(one) for one in wanted]}, "
+                    f"got {[kind_of(one) for one in got]}"
                 )
                 return
             self._result.frames += 1
-            matcher = _Matcher(self._ids, self._cursors, self._odd, self._apart)
-            matcher.match(_renumbered(theirs), ours, _kind(theirs))
+            matcher = Matcher(self._ids, self._cursors, self._odd, self._apart)
+            matcher.match(renumbered(theirs), ours, kind_of(theirs))
             self._result.differences += [f"{where}: {one}" for one in matcher.differences]
-
-
-def _turn_of_reply(frames: list[Frame], request_id: Any) -> str | None:
-    for frame in frames:
-        if frame.get("id") == request_id and "turn" in (frame.get("result") or {}):
-            return str(frame["result"]["turn"]["id"])
-    return None
-
-
-def _out_of_scope(frame: Frame, apart: set[str]) -> bool:
-    thread_id = (frame.get("params") or {}).get("threadId")
-    known = frame["method"] in METHODS_BY_NAME or frame["method"] == "nope/nope"
-    return not known or thread_id in apart
-
-
-def _touched(request: Frame, reply: Frame) -> set[str]:
-    """The threads that a request out of scope has made or changed."""
-    if "result" not in reply or request["method"].endswith(_HARMLESS):
-        return set()
-    thread = reply["result"].get("thread")
-    made = {thread["id"]} if isinstance(thread, dict) else set()
-    if request["method"] in ("turn/steer", "thread/fork"):
-        return made
-    return made | {(request.get("params") or {}).get("threadId", "")}
 
 
 class _Client:
@@ -448,206 +372,3 @@ class _Client:
             async with self._changed:
                 self.got.append(json.loads(raw))
                 self._changed.notify_all()
-
-
-TIMES = frozenset(
-    {
-        "createdAt",
-        "updatedAt",
-        "recencyAt",
-        "startedAt",
-        "completedAt",
-        "durationMs",
-        "startedAtMs",
-        "completedAtMs",
-        "emittedAtMs",
-    }
-)
-IDS = frozenset({"id", "sessionId", "threadId", "turnId", "itemId", "rootTurnId"})
-CURSORS = frozenset(
-    {"nextCursor", "backwardsCursor", "turnsBackwardsCursor", "itemsBackwardsCursor"}
-)
-ONLY_KIND = frozenset(
-    {"tokenUsage", "userAgent", "codexHome", "path", "config", "origins", "layers"}
-)
-IGNORED = frozenset({"readState", "readStates"})
-_RETRY_TEXTS = ("stream disconnected before completion", "exceeded retry limit")
-
-
-class _Matcher:
-    """Compares one frame with ours and learns which ids belong together."""
-
-    def __init__(
-        self, ids: dict[str, str], cursors: dict[str, str], odd: set[str], foreign: set[str]
-    ) -> None:
-        self._ids = ids
-        self._cursors = cursors
-        self._odd = odd
-        self._foreign = foreign
-        self.differences: list[str] = []
-
-    def match(self, theirs: Any, ours: Any, where: str) -> None:
-        """Note every place where the two differ."""
-        if isinstance(theirs, dict) and isinstance(ours, dict):
-            self._match_objects(theirs, ours, where)
-        elif isinstance(theirs, list) and isinstance(ours, list):
-            self._match_lists(theirs, ours, where)
-        elif isinstance(theirs, str) and isinstance(ours, str):
-            if not self._same_text(theirs, ours):
-                self._differs(where, theirs, ours)
-        elif theirs != ours or type(theirs) is not type(ours):
-            self._differs(where, theirs, ours)
-
-    def _match_objects(self, theirs: Frame, ours: Frame, where: str) -> None:
-        theirs, ours = _without_partial(theirs), _without_partial(ours)
-        for key in theirs.keys() | ours.keys():
-            if key in IGNORED or (key == "data" and where.endswith(".error")):
-                continue
-            if key not in theirs or key not in ours:
-                self._differs(f"{where}.{key}", theirs.get(key, "absent"), ours.get(key, "absent"))
-                continue
-            self._match_value(key, theirs[key], ours[key], f"{where}.{key}", theirs)
-
-    def _match_value(self, key: str, theirs: Any, ours: Any, where: str, parent: Frame) -> None:
-        if key in TIMES or key in ONLY_KIND or key in CURSORS:
-            if (theirs is None) != (ours is None):
-                # Where rows were left out, nothing may be left to page from.
-                if not any(self._left_out(row) for row in parent.get("data") or ()):
-                    self._differs(where, theirs, ours)
-            elif key in CURSORS and isinstance(theirs, str):
-                self._cursors[theirs] = ours
-        elif key in IDS and isinstance(theirs, str) and isinstance(ours, str):
-            if self._ids.setdefault(theirs, ours) != ours and where.count(".") > 1:
-                self._differs(where, self._ids[theirs], ours)
-        elif key == "data" and isinstance(theirs, list) and _is_models(theirs):
-            if ours:
-                self.match(sorted(theirs[0]), sorted(ours[0]), where)
-        elif key == "text" and parent.get("phase") is None and parent.get("type") == "agentMessage":
-            return  # of an answer that was cut short, as much as had come
-        elif key == "message" and parent.get("codexErrorInfo") == "contextWindowExceeded":
-            return  # a sentence with the product's name in it
-        else:
-            self.match(theirs, ours, where)
-
-    def _match_lists(self, theirs: list[Any], ours: list[Any], where: str) -> None:
-        theirs = [one for one in theirs if not self._left_out(one)]
-        mapped = {self._ids[one] for one in self._odd | self._foreign if one in self._ids}
-        ours = [one for one in ours if not _belongs(one, mapped)]
-        if len(theirs) != len(ours):
-            self._differs(where, f"{len(theirs)} elements", f"{len(ours)} elements")
-            return
-        for index, (one, other) in enumerate(zip(theirs, ours, strict=True)):
-            self.match(one, other, f"{where}[{index}]")
-
-    def _left_out(self, element: Any) -> bool:
-        return _belongs(element, self._odd | self._foreign)
-
-    def _same_text(self, theirs: str, ours: str) -> bool:
-        for known, own in self._ids.items():
-            theirs = theirs.replace(known, own)
-        if theirs == ours:
-            return True
-        head, cut, _ = theirs.partition("…[cut ")
-        if cut:
-            return ours.startswith(head[:150])
-        if theirs.startswith("Invalid request: unknown variant `nope"):
-            return ours.startswith(theirs.partition(", expected")[0])
-        return theirs.startswith(_RETRY_TEXTS) and ours.startswith(_RETRY_TEXTS)
-
-    def _differs(self, where: str, theirs: Any, ours: Any) -> None:
-        self.differences.append(f"{where}: {str(theirs)[:200]!r} became {str(ours)[:200]!r}")
-
-
-def _is_left_behind(frame: Frame, cut_short: set[str]) -> bool:
-    """What tells of a turn that was cut short, beside its end.
-
-    We record what was shown of the answer and the original does not; it repeats the usage before
-    the turn, when that comes in time.
-    """
-    params, method = frame.get("params") or {}, frame.get("method")
-    if params.get("turnId") not in cut_short:
-        return False
-    message = method == "item/completed" and params["item"]["type"] == "agentMessage"
-    return message or method == "thread/tokenUsage/updated"
-
-
-def _without_partial(turn: Frame) -> Frame:
-    """The turn without an answer that was cut short."""
-    if turn.get("status") == "completed" or not isinstance(turn.get("items"), list):
-        return turn
-    return {**turn, "items": [one for one in turn["items"] if one["type"] != "agentMessage"]}
-
-
-def _belongs(element: Any, ids: set[str]) -> bool:
-    """Whether a row of a list is a turn, item or thread that does not count."""
-    if isinstance(element, str):
-        return element in ids
-    return isinstance(element, dict) and (element.get("id") in ids or element.get("turnId") in ids)
-
-
-def _is_models(rows: list[Any]) -> bool:
-    return bool(rows) and isinstance(rows[0], dict) and "supportedReasoningEfforts" in rows[0]
-
-
-def _renumbered(frame: Frame) -> Frame:
-    """A recorded reply with the code that JSON-RPC names for its error."""
-    error = frame.get("error")
-    if not isinstance(error, dict):
-        return frame
-    message, code = error["message"], error["code"]
-    if message.startswith("Invalid request: "):
-        code = -32601 if "unknown variant `nope/nope`" in message else -32602
-    return {**frame, "error": {**error, "code": code}}
-
-
-def _kind(frame: Frame | None) -> str:
-    if frame is None:
-        return "nothing"
-    if "method" in frame:
-        return str(frame["method"])
-    return f"{'error' if 'error' in frame else 'result'} {frame['id']}"
-
-
-def _short(frame: Frame) -> str:
-    return f"{frame.get('method')} {frame.get('id', '')}".strip()
-
-
-def _replies(frames: list[Frame]) -> list[Frame]:
-    return [frame for frame in frames if "method" not in frame]
-
-
-def _dropped(method: str) -> bool:
-    return method in DROPPED or method.startswith(DROPPED_PREFIXES)
-
-
-def _completed_turns(entries: list[Entry]) -> Iterator[Frame]:
-    for entry in entries:
-        if entry.direction == "s2c" and entry.frame.get("method") == "turn/completed":
-            yield entry.frame["params"]["turn"]
-
-
-def _acting_turns(entries: list[Entry]) -> Iterator[str]:
-    """Turns that did more than talk."""
-    for entry in entries:
-        params = entry.frame.get("params") or {}
-        if entry.frame.get("method") == "item/started" and params["item"]["type"] in _ODD_ITEMS:
-            yield params["turnId"]
-
-
-def _steered_turns(entries: list[Entry]) -> Iterator[str]:
-    """Turns that more input joined, and those that no request of a client began."""
-    running: dict[str, str] = {}
-    begun: set[str] = set()
-    for entry in entries:
-        params, method = entry.frame.get("params") or {}, entry.frame.get("method")
-        if entry.direction == "c2s" and method in ("turn/steer", "turn/start"):
-            if params["threadId"] in running:
-                yield running[params["threadId"]]
-        elif method == "turn/started":
-            running[params["threadId"]] = params["turn"]["id"]
-        elif method == "turn/completed":
-            running.pop(params["threadId"], None)
-            if params["turn"]["id"] not in begun:
-                yield params["turn"]["id"]
-        elif isinstance(entry.frame.get("result"), dict) and "turn" in entry.frame["result"]:
-            begun.add(entry.frame["result"]["turn"]["id"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memory_write.ports import Steps, no_steps
 from server.agent.limits import ModelLimits, RetryLimits
-from server.assembly import Server, start_server
+from server.assembly import Choices, Server, start_server
 from server.settings import load_settings
 from server.wire.limits import WireLimits
 from state.clock import Clock, SystemClock
@@ -45,7 +45,7 @@ async def serving(
     clock: Clock | None = None,
     learning: bool = False,
     steps: Steps = no_steps,
-    wire_limits: WireLimits = WireLimits(),  # noqa: B008  # a frozen value
+    wire_limits: WireLimits = WireLimits(),
 ) -> AsyncIterator[Serving]:
     """The server of `folder/home`, stopped at the end."""
     home = Home(folder / "home")
@@ -54,11 +54,13 @@ async def serving(
         home.config.write_text(config, "utf-8")
     server = await start_server(
         load_settings(home),
-        clock=clock,
-        steps=steps,
-        learning=learning,
-        wire_limits=wire_limits,
-        model_limits=ONE_TRY,
+        Choices(
+            clock=clock or SystemClock(),
+            steps=steps,
+            learning=learning,
+            wire=wire_limits,
+            model=ONE_TRY,
+        ),
     )
     wire = Wire(server.connect, folder, limits=wire_limits, clock=clock or SystemClock())
     try:

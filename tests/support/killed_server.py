@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from server.assembly import start_server
+from server.assembly import Choices, start_server
 from server.cli.client import Client
 from server.settings import load_settings
 from state.home import Home
@@ -19,7 +19,7 @@ from tests.support.faults import RecordedSteps, kill_this_process
 async def main(home: Path, source: str, step: str) -> None:
     """One import and one order to consolidate."""
     steps = RecordedSteps(step, kill_this_process)
-    server = await start_server(load_settings(Home(home)), steps=steps, learning=False)
+    server = await start_server(load_settings(Home(home)), Choices(steps=steps, learning=False))
     client = Client(server.attach())
     await client.open("0")
     await client.request("thread/import", {"path": source})

@@ -2,14 +2,17 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from server.agent.limits import ModelLimits, RetryLimits
-from server.assembly import Server, start_server
+from server.assembly import Choices, Server, start_server
 from server.settings import load_settings
 from state.home import Home
-from tests.support.frames import Comparison, Replay, Servers, read_recording
+from tests.support.frame_matching import Matcher
+from tests.support.frames import Comparison, Replay, Servers
+from tests.support.recordings import read_recording
 from tests.support.responses_server import Recorded, Reply, ResponsesServer, status
 from tests.support.shared_data import needs_shared, shared
 
@@ -92,8 +95,7 @@ async def _start(home: Home) -> Server:
     """Without learning, which the recordings show only in files."""
     return await start_server(
         load_settings(home),
-        learning=False,
-        model_limits=ModelLimits(retry=RetryLimits(attempts_max=1)),
+        Choices(learning=False, model=ModelLimits(retry=RetryLimits(attempts_max=1))),
     )
 
 
@@ -108,3 +110,35 @@ async def test_our_server_sends_the_frames_of_the_original(name: str, tmp_path: 
         f"{len(found.deviations)} known deviations"
     )
     assert found.differences == []
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ({"a": 1}, {}),
+        ({}, {"a": 1}),
+        ({"a": 1}, {"a": "1"}),
+        ({"a": True}, {"a": 1}),
+        ({"a": None}, {"a": 0}),
+        ({"createdAt": None}, {"createdAt": 5}),
+        ({"list": [1]}, {"list": [1, 2]}),
+        ({"text": "one"}, {"text": "two"}),
+        ({"nextCursor": "x"}, {"nextCursor": None}),
+        ({"x": {"turn": {"id": "known"}}}, {"x": {"turn": {"id": "other"}}}),
+    ],
+)
+def test_the_comparison_sees_what_differs(theirs: dict[str, Any], ours: dict[str, Any]) -> None:
+    """A replay that can find nothing would prove nothing."""
+    matcher = Matcher({"known": "ours"}, {}, set(), set())
+    matcher.match(theirs, ours, "frame")
+    assert matcher.differences != []
+
+
+def test_the_comparison_maps_ids_and_drops_times() -> None:
+    """The same frame of another day is the same."""
+    matcher = Matcher({}, {}, set(), set())
+    theirs = {"turn": {"id": "a", "startedAt": 1}, "message": "turn a is gone"}
+    ours = {"turn": {"id": "b", "startedAt": 9}, "message": "turn b is gone"}
+    matcher.match(theirs["turn"], ours["turn"], "frame.turn")
+    matcher.match(theirs, ours, "frame")
+    assert matcher.differences == []

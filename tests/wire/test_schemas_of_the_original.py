@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft7Validator
 
 from protocol.methods import NOTIFICATIONS
-from server.assembly import Server, start_server
+from server.assembly import Choices, Server, start_server
 from server.settings import load_settings
 from state.home import Home
 from tests.support.responses_server import ResponsesServer
@@ -113,7 +113,7 @@ async def server(tmp_path: Path) -> AsyncIterator[Server]:
             f"[model_providers.mock]\nbase_url = {json.dumps(model.base_url)}\n",
             "utf-8",
         )
-        server = await start_server(load_settings(home), learning=False)
+        server = await start_server(load_settings(home), Choices(learning=False))
         try:
             yield server
         finally:

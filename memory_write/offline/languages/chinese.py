@@ -4,6 +4,10 @@
 
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
+# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+
+# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+
 from memory_write.offline.lexicon import Lexicon, pattern
 
 CHINESE = Lexicon(

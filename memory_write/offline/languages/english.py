@@ -4,73 +4,23 @@
 
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
-from memory_write.offline.lexicon import Lexicon, pattern
+# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
-# Things a developer or writer makes again and again; a rule about one of them is about its kind.
-_MADE = (
-    r"(?:functions?|methods?|class(?:es)?|tests?|commits?|commit messages?|messages?|titles?"
-    r"|headings?|headlines?|introductions?|intros?|summar(?:y|ies)|answers?|repl(?:y|ies)"
-    r"|responses?|explanations?|comments?|docstrings?|variables?|names?|identifiers?|files?"
-    r"|modules?|lines?|imports?|branch(?:es)?|branch names?|prs?|pull requests?|reviews?|changes?"
-    r"|docs?|documentation|readmes?|changelogs?|reports?|e-?mails?|documents?|paragraphs?"
-    r"|sentences?|sections?|scripts?|migrations?|constants?|types?|type hints?|error messages?"
-    r"|log messages?|secrets?|dependenc(?:y|ies)|packages?|versions?|releases?|dates?|numbers?"
-    r"|temperatures?|units?|tables?|lists?|bullets?|bullet points?|code|prose|texts?|drafts?"
-    r"|quer(?:y|ies)|endpoints?|components?|hooks?|articles?|posts?|slides?|diagrams?)"
+# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+
+from memory_write.offline.languages.english_words import (
+    ADVERB,
+    BOUND,
+    EACH,
+    EVENT,
+    HABIT,
+    MADE,
+    SELF,
+    STYLE,
+    TOOLING,
+    VERBS,
 )
-_TOOLING = (
-    r"(?:test runner|test command|test suite|(?:unit |integration |all )?tests?|build(?: command)?"
-    r"|lint command|linter|formatter|type ?checker|package manager|build tool"
-    r"|(?:default|main|release|staging|trunk|deploy) branch|deploy(?:ment)?s?|releases?|database"
-    r"|ci|(?:staging|production|dev|test) (?:server|environment|database|host)|entry ?point"
-    r"|config(?:uration)?(?: files?)?|dev server|port|(?:python|node|java|go|rust) version"
-    r"|migrations?|licen[cs]e|command (?:to|for) [\w -]{2,40}|docs|documentation|logs|app|server)"
-)
-_SELF = r"(?:i|we|the user|user|the team)"
-_ADVERB = (
-    r"(?: (?:really|strongly|usually|generally|normally|mostly|mainly|typically|also|both|just"
-    r"|still|always|definitely|much|personally|only|all))*"
-)
-VERBS = (
-    r"(?:keep|use|run|write|put|add|make|commit|name|avoid|stop|start|answer|reply|respond|prefer"
-    r"|format|indent|call|leave|include|ask|check|test|show|explain|document|limit|sign|squash"
-    r"|rebase|review|split|group|sort|order|wrap|prefix|suffix|tag|push|pull|merge|deploy|build"
-    r"|lint|type|annotate|spell|speak|talk|treat|mark|mention|quote|cite|link|list|give|tell|read"
-    r"|open|close|create|delete|remove|drop|refactor|rename|move|update|bump|pin|install|import"
-    r"|mock|measure|log|print|return|raise|throw|catch|handle|validate|verify|confirm|propose"
-    r"|suggest|stick|follow|favou?r|choose|pick|set|turn|convert|translate|summari[sz]e|shorten"
-    r"|draft|end|begin|attach|save|store|place|separate|say|work|assume|ensure|address|begin)"
-)
-_EVENT = (
-    r"(?:before|after|when(?:ever)?|on|prior to) (?:(?:you|we|i) |each |every |any |a |opening "
-    r"|making |creating )*(?:commit|push|merge|rebas|releas|deploy|pull request|pr\b|review|edit"
-    r"|answer|reply|refactor|migrat)\w*"
-)
-_STYLE = (
-    r"(?:(?:british|american|australian|plain|simple|formal) (?:english|spelling)|english|german"
-    r"|french|spanish|tabs|spaces|(?:two|four|eight|2|4|8)[ -]spaces?|(?:single|double) quotes"
-    r"|celsius|fahrenheit|metric(?: units)?|imperial units|type hints|type annotations|snake_case"
-    r"|camelcase|kebab-case|conventional commits|semicolons|dark mode|light mode|24-hour time"
-    r"|iso dates|present tense|(?:the )?imperative(?: mood)?|markdown|bullet points)"
-)
-_HABIT = (
-    r"(?:use|write|spell|code|program|develop|work with|test with|format|indent|run|commit|squash"
-    r"|rebase|deploy|review|sign|name|type|read|host|ship|release|version|track|log|store|keep)s?"
-)
-# Each of what is yet to come; `all tests` and `every file here` are what already lies there.
-_EACH = (
-    r"(?:(?:every|each|all(?= [\w-]+(?: [\w-]+)? (?:that )?you )) (?:new [\w-]+|commits?"
-    r"|pull requests?|prs?|releases?|answers?"
-    r"|repl(?:y|ies)|reviews?|messages?|merges?|deploys?|[\w-]+(?: [\w-]+)? (?:that )?you"
-    r" (?:write|make|add|create|touch|change))\b)"
-)
-_BOUND = (
-    r"(?:at most|at least|no more than|no longer than|not longer than|no fewer than|shorter than"
-    r"|longer than|limited to|under|below|within|up to|max(?:imum)?|only|never|always|kept|short"
-    r"|to (?:one|two|three|four|five|ten|twenty|thirty|forty|fifty|a|\d+)|small|concise|brief"
-    r"|simple|lower-?case|upper-?case|in (?:the )?\w+(?: \w+)? ?(?:tense|mood"
-    r"|english|case)?)"
-)
+from memory_write.offline.lexicon import Lexicon, pattern
 
 ENGLISH = Lexicon(
     name="english",
@@ -168,8 +118,8 @@ ENGLISH = Lexicon(
     deictic=pattern(
         r"\b(?:this|these|those)\b",
         r"\bthat (?:one|file|function|test|line|method|class|change|way|thing|part|commit|branch"
-        r"|button|bug|error|message|paragraph|section)\b",
-        r"\b(?:like|of|with|on|at|do|use|want|see|try) that$",
+        r"|folder|directory|module|page|script|option|button|bug|error|message|paragraph|section)\b",
+        r"\b(?:like|of|with|on|at|do|use|want|see|try|test|check|fix) that$",
         r"\b(?:above|below|following|again|the (?:first|second|third|last|other|former|latter|new"
         r"|old|next|previous|current|same|failing|broken) \w+)\b",
         r"\b(?:the (?:first|second|third|last|other|former|latter|latest)|now|it)$",
@@ -177,7 +127,8 @@ ENGLISH = Lexicon(
     ),
     decision=pattern(
         r"\b(?:i|we|the team)(?:'ve| have)?(?: all| now| just| finally)? (?:decided|agreed|settled"
-        r"|chose|picked|opted|resolved|concluded|standardi[sz]ed|switched|migrated) (?:on|to|for"
+        r"|chose|picked|opted|resolved|concluded|standardi[sz]ed|switched"
+        r"|migrated) (?!nothing)(?:on|to|for"
         r"|that|against|not|from|the|with|\w)",
         r"\b(?:i|we)(?:'re| are|'ll| will) (?:going with|going to (?:use|stick|stay|go with)"
         r"|go with|sticking with|staying with|stick with|stay with|switching to|moving to"
@@ -189,7 +140,7 @@ ENGLISH = Lexicon(
     ),
     profile=pattern(
         r"\b(?:i|we|the user)(?:'m| am|'re| are| is)? (?:currently )?(?:lives?|resides?|living"
-        r"|based|located|moved|relocated|grew up) (?:in|near|at|to|on)\b",
+        r"|based|located|moved|relocated|grew up) (?:in|near|at|to)\b",
         r"\b(?:i'm|i am|the user is) (?:from|in) (?!a |an |the (?:future|past|mood|middle|process"
         r"|file|same"
         r"|wrong|right)|favou?r|trouble|charge|doubt|progress)[\w]",
@@ -202,30 +153,34 @@ ENGLISH = Lexicon(
         r"|mother tongue|first language|editor|shell|os|operating system|job|role|pronouns"
         r"|home ?town|city|country|company|employer|keyboard(?: layout)?|locale|birthday|github"
         r"|email|e-mail|handle|username|laptop|machine|default \w+|preferred \w+) (?:is|are|=)\b",
+        r"^(?:i|the user) (?:also |mostly |mainly |usually |only )?uses? (?!the |this |a |an "
+        r"|it\b|that |your |my |these |those |some |both |two |to |one )[\w.+-]+(?: [\w.+-]+)?"
+        r"(?: (?:as|for|on|with) .+)?$",
         r"^(?:please )?call me (?!back|when|if|later|in\b)",
         r"\b(?:i|the user) works? (?:at|for|as|remotely|from|in) (?!it\b|this\b|now\b|order\b)",
         r"\b(?:i|the user) speaks? (?!with|to|about)",
         rf"\b(?:i|the user) (?:also |mostly |mainly |usually |normally )?(?:uses?|thinks? in"
         rf"|reads?)"
-        rf" {_STYLE}\b",
+        rf" {STYLE}\b",
         r"\b(?:i|the user) (?:also |mostly |mainly |usually |normally |always )?(?:writes?|spells?)"
         r" (?:in |with )?(?!a |an |the |this |it |some |to |about |one |code\b|tests?\b)\w+",
     ),
     preference=pattern(
-        rf"\b{_SELF}{_ADVERB}(?:'d| would)?{_ADVERB} (?:prefers?|favou?rs?|insists? on|hates?"
+        rf"\b{SELF}{ADVERB}(?:'d| would)?{ADVERB} (?:prefers?|favou?rs?|insists? on|hates?"
         r"|dislikes?|can't stand|cannot stand|am allergic to|am a (?:big )?fan of"
         r"|(?:don't|do not|doesn't|does not) (?:like|want to see|use|believe in|write|allow)"
         r"|(?:no longer|never|don't any longer) (?:wants?|likes?|uses?|prefers?|writes?)"
         r"|rather (?:have|see|use|you|not|we)|('d|would) rather) ?",
         r"\b(?:my|our|the user's) (?:strong |general |clear )?(?:preferences?|rules?|conventions?"
         r"|style|policy|habit|standard) (?:is|are|for)\b",
-        r"\b(?:i'm|i am|we're|we are) (?:a )?(?:big |huge )?(?:fans? of|against|in favou?r of"
+        r"\b(?:i'm|i am|we're|we are) (?:a )?(?:big |huge )?(?:fans? of(?! yours| this| that)"
+        r"|against(?! the| it| this| that)|in favou?r of"
         r"|used to|allergic to|picky about)\b",
-        rf"\b(?:i|we) (?:always|never|usually|normally|generally|typically|mostly) {_HABIT}\b",
+        rf"\b(?:i|we) (?:always|never|usually|normally|generally|typically|mostly) {HABIT}\b",
         r"\b(?:i|we) (?:don't|do not|no longer) (?:use|write|commit|push|merge|allow|mock|like)\b",
     ),
     desire=pattern(
-        rf"\b{_SELF}{_ADVERB}(?:'d| would)?{_ADVERB}(?: don't| do not| doesn't)? (?:wants?|likes?"
+        rf"\b{SELF}{ADVERB}(?:'d| would)?{ADVERB}(?: don't| do not| doesn't)? (?:wants?|likes?"
         rf"|loves?|needs?|expects?"
         r"|requires?|(?:am|are|is) (?:happy|happiest) with|cares? about|values?|appreciates?)\b",
     ),
@@ -234,37 +189,40 @@ ENGLISH = Lexicon(
         r"|whenever|in general|by default|without (?:asking|my|permission|checking)|anywhere"
         r"|throughout|consistently|per)\b",
         rf"\b(?:wants?|likes?|loves?|expects?|requires?|values?|appreciates?|needs?)(?: my| our"
-        rf"| your| the| to (?:see|have|get|keep))? (?:[\w-]+ ){{0,2}}{_MADE}(?: to\b| in\b"
+        rf"| your| the| to (?:see|have|get|keep))? (?:[\w-]+ ){{0,2}}{MADE}(?: to\b| in\b"
         rf"| with\b| without\b| that\b|$)",
         r"\b(?:wants?|likes?|loves?|values?|appreciates?) (?:(?:small|short|clean|simple|concise"
         r"|brief|plain|explicit|direct|frequent|tiny|atomic|strict|dark|quiet|honest"
-        rf"|focused),? )+{_MADE}",
-        rf"\b(?:in|on|for) (?:my|our|your) {_MADE}",
-        rf"\b(?:wants?|likes?|loves?) {_STYLE}\b",
+        rf"|focused),? )+{MADE}",
+        rf"\b(?:in|on|for) (?:my|our|your) {MADE}",
+        rf"\b(?:wants?|likes?|loves?) {STYLE}\b",
     ),
     rule=pattern(
         rf"^(?:(?:in|for|on|across) [^,]{{2,40}},? )?(?:(?:every|each|all|any|no|our|my|new|your)"
-        rf" (?!users?\b|customers?\b)[\w-]+(?: [\w/-]+){{0,4}}?|(?:the )?(?:[\w-]+ ){{0,2}}{_MADE}"
+        rf" (?!users?\b|customers?\b)[\w-]+(?: [\w/-]+){{0,4}}?|(?:the )?(?:[\w-]+ ){{0,2}}{MADE}"
         rf"(?: (?:in|of|for) [\w-]+(?: [\w-]+)?)?)"
         r" (?:must|should|shall|may|can|has to|have to|needs? to|ought to|(?:is|are) to"
         r"|(?:is|are) (?:not )?(?:supposed|expected|required|allowed) to|musn't|mustn't|shouldn't"
         r"|can't|cannot|gets?|needs?)(?: not| never| always| only| all)? \w+",
         rf"^(?:(?:in|for|on) [^,]{{2,40}},? )?(?:(?:every|each|all|any|no|our|my|the) )?(?:[\w-]+ )"
-        rf"{{0,2}}{_MADE}(?: (?:in|of|for) [\w-]+(?: [\w-]+)?)? (?:is|are|stays?|remains?|comes?"
+        rf"{{0,2}}{MADE}(?: (?:in|of|for) [\w-]+(?: [\w-]+)?)? (?:is|are|stays?|remains?|comes?"
         rf"|goes|go|have|has|use|uses|contain|contains|starts?|ends?|begins?|follows?|carry|lives?"
-        rf"|belongs?)(?: to be| all| written| kept)* {_BOUND}\b",
+        rf"|belongs?)(?: to be| all| written| kept)* {BOUND}\b",
         rf"^(?:at most|max(?:imum)?(?: of)?|no more than|not more than|only|never more than"
         rf"|a maximum"
-        rf" of|up to) (?:one|two|three|four|five|\d+|a) .*\b{_MADE}\b",
-        rf"^no (?:longer |more )?(?:[\w-]+ ){{0,3}}{_MADE}"
+        rf" of|up to) (?:one|two|three|four|five|\d+|a) .*\b{MADE}\b",
+        rf"^no (?:longer |more )?(?:[\w-]+ ){{0,3}}{MADE}"
         r"(?: (?:in|longer|without|over|above|with|of|on|at|to) .+| please|,? ever)[.!]*$",
         r"^no (?:emojis?|tabs|semicolons|abbreviations|exclamation marks|force pushes|jargon"
         r"|adverbs"
         r"|smileys|filler|passive voice|globals|print statements|magic numbers"
         r"|trailing whitespace|wildcard imports)(?: (?:in|on|at|to) .+| please|,? ever)?[.!]*$",
-        rf"^{_MADE}: (?:at most |max(?:imum)? |only )?(?:one|two|three|four|five|\d+) ",
+        rf"^{MADE}: (?:at most |max(?:imum)? |only )?(?:one|two|three|four|five|\d+) ",
+        rf"^(?:[\w-]+ )?{MADE} (?:(?:start|end|begin)s? with|(?:use|follow)s?) (?:{STYLE}"
+        rf"|the ticket"
+        r"|a ticket|an? \w+ (?:prefix|verb|letter|number))",
         r"^(?:everything|all text|all prose) (?:should|must|has to|is to) ",
-        rf"^no qq (?:in|on|at) .*\b{_MADE}\b",
+        rf"^no qq (?:in|on|at) .*\b{MADE}\b",
         r"^(?:one|two|three|\d+) [\w-]+ (?:max(?:imum)?|at most|tops|or less)(?: (?:for|per"
         r"|in) .+)?",
         r"\b(?:it's|it is) (?:make|always|never) ",
@@ -278,34 +236,38 @@ ENGLISH = Lexicon(
     ),
     imperative=pattern(
         rf"^(?:{VERBS}|don't|do not|never|always|be|no|try to|make sure|be sure) ",
+        r"^(?:you|we) (?:should|must|shall|have to|need to|ought to) ",
     ),
     standing_order=pattern(
-        rf"^{VERBS} .*\b{_EVENT}\b(?! the\b| my\b| our\b)",
-        rf"^{_EVENT}\w*,? .*\b{VERBS}\b",
+        rf"^{VERBS} .*\b{EVENT}\b(?! the\b| my\b| our\b)",
+        rf"^{EVENT}\w*,? .*\b{VERBS}\b",
         r"^(?:use|run|call|write|choose|pick|prefer|say|spell|type|install|import|import from|make)"
         r" .+ (?:instead of|rather than|over|and not|, not|not) (?!the (?:first|second|other))\w+",
         r"^(?:prefer|avoid|favou?r) (?!the (?!words?\b|phrases?\b)|doing that)\w+",
         rf"^(?:keep|make|write|limit|cap) (?:all |every |each |your |my |our )?(?:[\w-]+ )"
-        rf"{{0,2}}(?:{_MADE})(?<!\bit) (?:\w+ )?(?:to )?{_BOUND}\b",
+        rf"{{0,2}}(?:{MADE})(?<!\bit) (?:\w+ )?(?:to )?{BOUND}\b",
         rf"^(?:keep|make|write|prefer) (?:[\w-]+ ){{0,1}}(?:small|short|atomic|concise|focused"
         rf"|tiny)"
-        rf" (?:[\w-]+ )?(?:{_MADE})s?\b",
+        rf" (?:[\w-]+ )?(?:{MADE})s?\b",
         r"^(?:don't|do not|never|stop|no more|please don't|avoid) (?:ever )?(?:us|add|writ|put"
         r"|creat"
         r"|includ|commit|push|mock|import|abbreviat|mix|squash|rebas|leav|insert|generat|explain"
-        r"|repeat|apologi[sz]|shorten|nam|forc|merg|amend|wrap|delet|remov|edit|touch|ask|start|end"
+        r"|repeat|apologi[sz]|shorten|nam|forc|merg|amend|wrap|delet|remov|edit|ask|start|end"
         r"|begin|call|sa|install|translat|prais|flatter)(?:e|ing|ting|ning|ping|y|ying)?(?:$"
         r"|(?= (?!the (?!words?\b)|this |that |it\b|my |those |these |a |an |anything|any of"
         r"|yet)))",
         r"^(?:don't|do not|never|stop) .+ without (?:asking|my|permission|checking|a review|tests)",
-        rf"^(?:(?:small|short|tiny|atomic|focused|concise|clean|simple),? )+{_MADE}"
+        rf"^(?:(?:small|short|tiny|atomic|focused|concise|clean|simple),? )+{MADE}"
         r"(?:,? (?:please|only|always))*$",
-        rf"^use {_STYLE}\b",
+        rf"^use {STYLE}\b",
         rf"^(?:write|answer|reply|respond|speak|spell|name|format|indent|put) (?:.+ )?(?:in|with)"
-        rf" {_STYLE}\b",
-        rf"^(?:add|put|include|write|use) .+ (?:on|to|in|for|with|at the (?:top|end) of) {_EACH}",
-        rf"^{VERBS} {_EACH}",
+        rf" {STYLE}\b",
+        rf"^(?:add|put|include|write|use) .+ (?:on|to|in|for|with|at the (?:top|end) of) {EACH}",
+        rf"^{VERBS} {EACH}",
         r"^(?:ask|check with|confirm with) (?:me )?(?:first )?before (?!the |this |that )\w+",
+        rf"^when(?:ever)? (?:you|we) (?:write|change|add|edit|create|touch|review|answer|reply"
+        rf"|explain|refactor|name|use|make|draft|open|close|fix|delete|rename) [^,]+, {VERBS}\b",
+        rf"^{VERBS} (?!the |this |that |it\b).+, not (?:in|with|on|under|at|next) ",
         r"^stick (?:to|with) (?!the (?:first|second|other|plan))\w+",
     ),
     corrected=pattern(
@@ -317,34 +279,35 @@ ENGLISH = Lexicon(
         r"|format)\b",
     ),
     fact=pattern(
-        rf"^(?:(?:in|for|on) [^,]{{2,40}},? )?(?:the |our |my )?{_TOOLING}(?: (?:of|for|in|on|here"
+        rf"^(?:(?:in|for|on) [^,]{{2,40}},? )?(?:the |our |my )?{TOOLING}(?: (?:of|for|in|on|here"
         rf"|at)(?: [\w./-]+){{0,3}})? (?:is|are|=|runs?|lives?|uses?|goes? through|needs?|requires?"
         rf"|listens? on|has to be run|must be run|get run|gets run|work with|works with|start with)"
         rf"(?: (?:run|done|started|executed|called|launched|built|handled|managed))?(?: (?:with|by"
         rf"|via|through|on|in|from|using|only|always|at))* \S",
         rf"^(?:to|for) (?:run|running|execute|test|testing|build|building|deploy|deploying|lint"
         rf"|linting|format|formatting|release|releasing|start|starting|install|installing|check"
-        rf"|checking|{_TOOLING})[^,]{{0,40}},? (?:you |we |i |just |please |always )*(?:use|run"
+        rf"|checking|{TOOLING})[^,]{{0,40}},? (?:you |we |i |just |please |always )*(?:use|run"
         rf"|call"
         rf"|type|execute|do|need|have to|go|with|it's|it is)\b",
         rf"^(?:use|run|call|execute|type) .+ (?:to|for) (?:run(?:ning)? |execut\w+ "
         rf"|start(?:ing)? )?"
-        rf"(?:the |all |our |my )?{_TOOLING}\b",
+        rf"(?:the |all |our |my )?{TOOLING}\b",
         r"^(?:we|i|you|the user|one)(?: always| usually| can| should| must| have to| need to"
         r"| normally)* (?:run|runs|execute|executes|start|starts|build|builds|deploy|deploys|test"
         r"|tests|lint|lints|format|formats|release|releases|publish|install|track|host|store|manage"
         r"|manages)(?: [\w'/-]+){0,4}? (?:with|via|using|through|by|on|from|in) \S",
         rf"^\S+(?: [\w:./-]+){{0,3}} (?:runs|is how (?:we|you|i) run|is what runs|starts|executes) "
-        rf"(?:the |all |our |my )?{_TOOLING}\b",
+        rf"(?:the |all |our |my )?{TOOLING}\b",
         rf"^(?!it |that |this |there |here )[\w.-]+ (?:is|are) (?:our|my|the) (?:default |main "
-        rf"|only )?{_TOOLING}\b",
+        rf"|only )?{TOOLING}\b",
         r"^(?:we|the project|the repo|the codebase|the app|the service|the team) (?:uses?|runs? on"
         r"|targets?|supports?|is written in|relies on|depends on|ships?) (?!it\b|this\b|that\b)\S",
     ),
     status=pattern(
         r"\b(?:is|are|was|were|runs?|needs?)(?: currently| still| now| all"
         r"| both)*(?:n't)? (?:failing"
-        r"|broken|red|green|slow\w*|passing|down|done|ready|fixed|missing|wrong|here|there|still"
+        r"|broken|red|green|slow\w*|passing|down|done|ready|fixed|missing|frozen|wrong|here|there"
+        r"|still"
         r"|now|too|very|so|really|fine|ok|okay|flaky|stuck|running|empty|outdated|gone|a mess"
         r"|complaining|unhappy|happy|working|out of|in the way|being|on fire|fast\w*|forever|long"
         r"|a bit|not (?:working|running|passing|there|done|ready|needed)|an? \w+ of|back|up"
@@ -362,6 +325,11 @@ ENGLISH = Lexicon(
         r"\b(?:chose|picked|decided to \w+|agreed to|agreed on) the (?:\w+ )?\w+$",
         r"\b(?:tell|show|ping|send|give|remind) me\b(?!.*\b(?:always|every|from now on)\b)",
         r"\bin use$",
+        r"\bneeds? (?:an? |the |some |more )?(?:restart|updat|work|fix|rest|look|help|clean|rewrit"
+        r"|refactor|review|attention|love)\w*",
+        r"\b(?:a lot of|too (?:much|many))\b",
+        r"\bto (?:pass|work|succeed|be (?:fixed|green|gone|deleted))$",
+        r"\bin (?:\w+ )?(?:minutes?|hours?|seconds?|a moment)\b",
         r"^(?:i|we) like (?:it|that|this|how|what|the|your)\b",
         r"\b(?:prefer|like|want|need) (?:it|that|this|the (?:first|second|third|other|last|former"
         r"|latter|one|version|option|approach|idea|plan|design))\b",

@@ -6,9 +6,11 @@ It is deterministic, and every answer of it says that it is no language model.
 
 import asyncio
 import hashlib
+import importlib
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from server.agent.models.base import (
     Completed,
@@ -19,9 +21,11 @@ from server.agent.models.base import (
     ModelRequest,
     OutputItem,
 )
-from server.agent.models.offline_answer import Answer, Call, next_step
 from server.agent.models.offline_request import NAMESPACE, asked
 from state.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    from server.agent.models.offline_answer import Answer, Call
 
 NAME = "offline"
 MODEL = "memoryd-offline"
@@ -58,7 +62,9 @@ class OfflineProvider:
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """One step: a call of a memory tool, or the answer."""
         seed = await asyncio.to_thread(_seed, request)
-        step = await asyncio.to_thread(lambda: next_step(asked(request), stamp=self._stamp()))
+        step = await asyncio.to_thread(_step, request, self._stamp())
+        from server.agent.models.offline_answer import Answer, Call
+
         match step:
             case Call(name=name, arguments=arguments):
                 yield OutputItem(
@@ -78,7 +84,8 @@ class OfflineProvider:
         yield Completed(response_id=f"resp_{seed}")
 
     async def warm(self) -> None:
-        """Nothing has to be loaded."""
+        """Load the rules."""
+        await asyncio.to_thread(_load)
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -86,6 +93,17 @@ class OfflineProvider:
     def _stamp(self) -> str:
         now = datetime.fromtimestamp(self._clock.now_ms() / 1000, UTC)
         return now.strftime("%Y-%m-%dT%H-%M-%S")
+
+
+def _step(request: ModelRequest, stamp: str) -> "Answer | Call":
+    # Imported here, in a thread: the word lists behind it take a tenth of a second.
+    from server.agent.models.offline_answer import next_step
+
+    return next_step(asked(request), stamp=stamp)
+
+
+def _load() -> None:
+    importlib.import_module("server.agent.models.offline_answer")
 
 
 async def _message(item_id: str, text: str) -> AsyncIterator[ModelEvent]:

@@ -24,6 +24,10 @@ _THREAD = re.compile(r"\bthread_id=([0-9a-fA-F-]{36})\b")
 _TASK = re.compile(r"^## Task (\d+)\b")
 _REFERENCES = re.compile(r"\s*\[(Task \d+(?:, Task \d+)*)\]\s*$")
 _APPLIES = re.compile(r"^applies_to: cwd=([^;]*);")
+_HERE = re.compile(
+    r"\b(?:here|this (?:repo|repository|project|code ?base)|hier|aquí|ici)\b|这里|这个项目",
+    re.IGNORECASE,
+)
 _CUT = re.compile(r"…\d+ (?:tokens|chars) truncated…")
 # Words of a question that say nothing about its subject, beyond those that carry no meaning at all.
 _ABOUT = frozenset(
@@ -164,26 +168,29 @@ def from_notes(search_result: Mapping[str, Any]) -> list[Recalled]:
     return found
 
 
-def best(
-    question: str, candidates: Iterable[Recalled], *, cwd: str, exact_cwd: bool = False
-) -> list[Recalled]:
+def best(question: str, candidates: Iterable[Recalled], *, cwd: str) -> list[Recalled]:
     """The statements that answer the question best, the best first."""
-    known = [(one, terms(one.text)) for one in candidates if not exact_cwd or one.cwd == cwd]
+    known = [(one, terms(one.text)) for one in candidates]
     wanted = subject(question)
     if not wanted:
         return [one for one, _ in known][:OVERVIEW_MAX]
     common = Counter(term for _, said in known for term in said)
     scored = [(_score(wanted, said, common, one, cwd), one) for one, said in known]
     scored = [(score, one) for score, one in scored if score > 0]
+    if _HERE.search(question) and any(_is_here(one, cwd) for _, one in scored):
+        scored = [(score, one) for score, one in scored if _is_here(one, cwd)]
     scored.sort(key=lambda pair: (-pair[0], pair[1].path, pair[1].line))
-    if not scored:
-        return []
-    least = scored[0][0] * BEST_SHARE_MIN
+    least = scored[0][0] * BEST_SHARE_MIN if scored else 0.0
     chosen: dict[str, Recalled] = {}
     for score, one in scored:
         if score >= least:
             chosen.setdefault(one.text.removesuffix("[ad-hoc note]").strip(), one)
     return list(chosen.values())[:ANSWERS_MAX]
+
+
+def _is_here(one: Recalled, cwd: str) -> bool:
+    """Whether a statement is of the project that is asked in; unplaced ones hold anywhere."""
+    return one.cwd in ("", cwd) or cwd.startswith(f"{one.cwd.rstrip('/')}/")
 
 
 def _score(
@@ -210,5 +217,5 @@ def _score(
     if specific and not hit:
         return 0.0
     if score and cwd and one.cwd:
-        score += 0.5 if cwd == one.cwd or cwd.startswith(f"{one.cwd.rstrip('/')}/") else -0.2
+        score += 0.5 if _is_here(one, cwd) else -0.2
     return score

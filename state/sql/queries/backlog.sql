@@ -24,7 +24,7 @@ where j.version = :version and j.kind = 'extraction'
         or (j.status = 'failed' and j.attempts_left > 0 and j.retry_at_ms <= :now_ms)
         or (j.status = 'running' and j.lease_until_ms <= :now_ms)
     )
-    and t.memory_mode = 'enabled' and t.archived = 0 and t.root = 1 and t.preview <> ''
+    and t.memory_mode = 'enabled' and t.root = 1 and t.preview <> ''
     and t.thread_id not in (select value from json_each(:exclude))
 order by coalesce(j.started_at_ms, 0), j.key
 limit :limit;

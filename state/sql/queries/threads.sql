@@ -112,6 +112,29 @@ where t.memory_mode = 'enabled' and t.archived = 0 and t.root = 1 and t.preview 
 order by t.updated_at_ms desc, t.thread_id
 limit :limit;
 
+-- name: all_enabled
+-- Every thread that a person's order may learn from, archived ones too, the newest first. What is
+-- already extracted up to its last change is left out when a version is given.
+select t.* from threads t
+where t.memory_mode = 'enabled' and t.root = 1 and t.preview <> ''
+    and (
+        :version is null
+        or not (
+            exists (
+                select 1 from outputs o
+                where o.version = :version and o.thread_id = t.thread_id
+                    and o.source_updated_at_ms >= t.updated_at_ms
+            )
+            or exists (
+                select 1 from jobs j
+                where j.version = :version and j.kind = 'extraction' and j.key = t.thread_id
+                    and j.success_watermark_ms >= t.updated_at_ms
+            )
+        )
+    )
+order by t.updated_at_ms desc, t.thread_id
+limit :limit;
+
 -- name: counts
 select
     count(*) as total,

@@ -47,7 +47,7 @@ async def test_heartbeats_move_the_lease_while_the_body_runs(tmp_path: Path) -> 
         assert await lease_until_ms(state, claim) == first + 15_000
 
 
-@pytest.mark.requirement("S12")
+@pytest.mark.requirement("FR-S12")
 async def test_a_body_whose_job_was_taken_over_is_ended(tmp_path: Path) -> None:
     """It learns at the next heartbeat, in the middle of whatever it awaits."""
     clock = WatchedClock()

@@ -11,8 +11,8 @@ from memory_write.offline.consolidation import OfflineConsolidator
 from memory_write.offline.heard import listen
 from memory_write.offline.recap import raw_memory
 from memory_write.phase2.brief import render_diff_file
+from memory_write.phase2.sources import cited_in
 from memory_write.phase2.tools import ToolMeter, staged_tools
-from memory_write.phase2.verify import cited_in
 from memory_write.ports import Budget, ConsolidationRequest, ModelChoice, ModelFailed
 from state.ids import ThreadId
 from state.workspace.diff import FileVersion, compare
@@ -150,7 +150,7 @@ async def test_the_same_inputs_give_the_same_bytes(folder: Folder) -> None:
     assert await other.consolidate() == first
 
 
-@pytest.mark.requirement("F1", "F4")
+@pytest.mark.requirement("FR-F1", "FR-F4")
 async def test_corrections_win_and_what_only_removed_inputs_said_is_gone(folder: Folder) -> None:
     """The replaced statement comes back only when its correction goes."""
     old = (1, "/w/shop", ["I prefer tabs.", "I use vim."])
@@ -180,7 +180,7 @@ async def test_what_two_sessions_say_stands_once_with_both_sources(folder: Folde
     assert "Commits should be small. [Task 1]" in handbook
 
 
-@pytest.mark.requirement("R14")
+@pytest.mark.requirement("FR-R14")
 async def test_notes_are_worked_in_with_their_tag_and_may_take_things_out(folder: Folder) -> None:
     """What the user asked for in plain words has authority over what was learned."""
     folder.hears((1, "/w/shop", ["I live in Paris.", "I prefer small commits."]))
@@ -194,7 +194,7 @@ async def test_notes_are_worked_in_with_their_tag_and_may_take_things_out(folder
     assert "Paris" not in handbook + summary and "small commits" in summary
 
 
-@pytest.mark.requirement("C5")
+@pytest.mark.requirement("FR-C5")
 async def test_hand_edits_are_kept_under_their_own_heading(folder: Folder) -> None:
     """Added lines stay, removed ones stay away, both from one edition to the next."""
     folder.hears((1, "/w/shop", ["I prefer small commits.", "I use vim."]))

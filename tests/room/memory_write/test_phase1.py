@@ -155,7 +155,7 @@ async def test_the_request_holds_the_session_and_the_strict_schema(state: State)
     )
 
 
-@pytest.mark.requirement("G1")
+@pytest.mark.requirement("FR-G1")
 async def test_an_imported_thread_is_heard_by_the_configured_default(state: State) -> None:
     """Its provider is one of the program that it came from."""
     thread_id = await put_thread(state, PREFERENCE, imported=True)
@@ -176,7 +176,7 @@ async def test_a_thread_is_not_heard_twice_until_it_changes(state: State) -> Non
     assert len(bench.model.requests) == 1
 
 
-@pytest.mark.requirement("E9")
+@pytest.mark.requirement("FR-E9")
 async def test_thirty_greetings_cost_nothing_and_leave_nothing(state: State) -> None:
     """They end as empty, which is not a failure, and no consolidation is asked for."""
     for number in range(30):
@@ -191,7 +191,7 @@ async def test_thirty_greetings_cost_nothing_and_leave_nothing(state: State) -> 
     }
 
 
-@pytest.mark.requirement("C13", "G4")
+@pytest.mark.requirement("FR-C13", "FR-G4")
 async def test_nothing_worth_keeping_is_told_apart_from_a_model_that_is_down(
     state: State,
 ) -> None:
@@ -225,7 +225,7 @@ async def test_an_empty_result_removes_what_was_kept_before(state: State) -> Non
     assert (after.watermark_ms or 0) > (before.watermark_ms or 0)
 
 
-@pytest.mark.requirement("E5")
+@pytest.mark.requirement("FR-E5")
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
@@ -252,7 +252,7 @@ async def test_bad_output_is_never_stored(state: State, reply: str, reason: str)
     assert await bench.spent() == 1_000
 
 
-@pytest.mark.requirement("E5")
+@pytest.mark.requirement("FR-E5")
 async def test_retries_of_bad_output_are_capped(state: State) -> None:
     """Three times in all, an hour apart; then only a change of the thread counts."""
     thread_id = await put_thread(state, PREFERENCE)
@@ -265,7 +265,7 @@ async def test_retries_of_bad_output_are_capped(state: State) -> None:
     assert job is not None and job.attempts_left == 0
 
 
-@pytest.mark.requirement("C2")
+@pytest.mark.requirement("FR-C2")
 async def test_transient_failures_use_no_retry_and_wait_longer_each_time(state: State) -> None:
     """Whoever asks sees how many failed, why, and when the next try comes."""
     thread_id = await put_thread(state, PREFERENCE)
@@ -443,7 +443,7 @@ async def test_a_quota_that_refuses_stops_all_claims(state: State) -> None:
     assert bench.model.requests == []
 
 
-@pytest.mark.requirement("K6")
+@pytest.mark.requirement("FR-K6")
 async def test_a_budget_for_four_of_ten_jobs_makes_six_wait_for_the_next_day(
     state: State,
 ) -> None:
@@ -462,7 +462,7 @@ async def test_a_budget_for_four_of_ten_jobs_makes_six_wait_for_the_next_day(
     assert (await bench.automatic()).succeeded == 2
 
 
-@pytest.mark.requirement("K5")
+@pytest.mark.requirement("FR-K5")
 async def test_every_token_is_attributed(state: State) -> None:
     """With job, model and what set it off; the sum is what the model counted."""
     thread_id = await put_thread(state, PREFERENCE)
@@ -479,7 +479,7 @@ async def test_every_token_is_attributed(state: State) -> None:
     assert (row.input_tokens, row.cached_tokens, row.output_tokens) == (900, 100, 100)
 
 
-@pytest.mark.requirement("S12")
+@pytest.mark.requirement("FR-S12")
 async def test_a_worker_whose_job_was_taken_over_leaves_no_trace(state: State) -> None:
     """The first holder ends late; its write is refused and the second one's stands."""
     thread_id = await put_thread(state, PREFERENCE)

@@ -116,7 +116,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
         await made.close()
 
 
-@pytest.mark.requirement("K3", "P12")
+@pytest.mark.requirement("FR-K3", "P12")
 async def test_a_day_without_work_calls_no_model_and_no_consolidation(bench: Bench) -> None:
     """It wakes by its interval, looks, and sleeps again."""
     bench.scheduler().start()
@@ -234,7 +234,7 @@ async def test_an_order_for_one_thread_names_it(bench: Bench) -> None:
     assert bench.hearing.calls == [(False, THREAD, frozenset())]
 
 
-@pytest.mark.requirement("C2")
+@pytest.mark.requirement("FR-C2")
 async def test_no_success_is_reported_over_an_input_that_failed_as_a_whole(
     bench: Bench,
 ) -> None:
@@ -245,7 +245,7 @@ async def test_no_success_is_reported_over_an_input_that_failed_as_a_whole(
     assert bench.gathering.calls == []
 
 
-@pytest.mark.requirement("E9")
+@pytest.mark.requirement("FR-E9")
 async def test_nothing_learned_is_not_consolidated(bench: Bench) -> None:
     """Thirty greetings on a new home."""
     report = await bench.scheduler(Phase1Report(claimed=30, empty=30)).consolidate(only=None)
@@ -295,7 +295,7 @@ async def test_work_goes_on_when_the_one_who_waits_for_it_goes(bench: Bench) -> 
     assert bench.gathering.calls[0] == (True, True)
 
 
-@pytest.mark.requirement("K7")
+@pytest.mark.requirement("FR-K7")
 async def test_a_stop_cancels_what_runs_and_tells_who_waits(bench: Bench) -> None:
     """Within its time; afterwards nothing is taken."""
 

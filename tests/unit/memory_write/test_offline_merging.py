@@ -29,7 +29,7 @@ def standing(*texts: str) -> list[str]:
     return [one.text for one in found]
 
 
-@pytest.mark.requirement("F1", "F3")
+@pytest.mark.requirement("FR-F1", "FR-F3")
 @pytest.mark.parametrize(
     ("old", "new"),
     [

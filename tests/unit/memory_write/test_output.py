@@ -34,7 +34,7 @@ def test_a_blank_text_makes_the_result_empty(field: str, blank: str) -> None:
     assert parse_v1(json.dumps(GOOD | {field: blank}), bytes_max=1_000).is_empty
 
 
-@pytest.mark.requirement("E5")
+@pytest.mark.requirement("FR-E5")
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
@@ -67,7 +67,7 @@ def test_any_other_reply_is_refused_with_its_kind(text: str, kind: str) -> None:
     assert refused.value.reason == f"bad_output:{kind}"
 
 
-@pytest.mark.requirement("E5")
+@pytest.mark.requirement("FR-E5")
 def test_a_reply_over_the_bound_is_refused_before_it_is_read() -> None:
     """Counted in bytes, so that wide characters do not slip through."""
     for text in ("x" * 5_000_000, json.dumps(GOOD | {"raw_memory": "ü" * 600}, ensure_ascii=False)):

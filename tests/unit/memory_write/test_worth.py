@@ -20,7 +20,7 @@ def transcript(*items: tuple[TranscriptKind, str]) -> Transcript:
     )
 
 
-@pytest.mark.requirement("E9")
+@pytest.mark.requirement("FR-E9")
 @pytest.mark.parametrize(
     "text",
     [
@@ -46,7 +46,7 @@ def test_greetings_alone_are_not_worth_hearing(text: str) -> None:
     assert why_not_worth_hearing(heard) == "small_talk"
 
 
-@pytest.mark.requirement("E9")
+@pytest.mark.requirement("FR-E9")
 def test_a_session_in_which_the_user_typed_nothing_is_not_worth_hearing() -> None:
     """Tool output and context of the harness do not count as the user's words."""
     heard = transcript(
