@@ -151,8 +151,7 @@ def _without_words(text: str, matched: re.Match[str] | None) -> str:
     """Cut what matched at the front of the masked text off the typed one; openers quote nothing."""
     if matched is None:
         return text
-    rest = re.sub(r"\s+", " ", text).strip()[matched.end() :].strip()
-    return rest[:1].upper() + rest[1:] if rest and text[:1].isupper() else rest
+    return re.sub(r"\s+", " ", text).strip()[matched.end() :].strip()
 
 
 def _refused(heard: _Heard, lexicon: Lexicon) -> bool:

@@ -150,7 +150,7 @@ def citation(value: Any) -> Body | None:
         if isinstance(one, Mapping):
             entries.append({_camel_name(key): part for key, part in one.items()})
     spellings = ("rolloutIds", "rollout_ids", "threadIds", "thread_ids")
-    ids = next((value[key] for key in spellings if value.get(key)), [])
+    ids: list[Any] = next((value[key] for key in spellings if value.get(key)), [])
     return {"entries": entries, "threadIds": list(ids)}
 
 

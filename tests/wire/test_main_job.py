@@ -29,7 +29,7 @@ NEVER = ("AGENTS-ONLY-FACT", "Always run make check", "sk-proj-FAKE", "hunter2",
 
 
 async def _learned(client: WireClient, source: Path) -> Mapping[str, Any]:
-    imported = await client.request("thread/import", {"path": str(source)})
+    imported: Mapping[str, Any] = await client.request("thread/import", {"path": str(source)})
     assert imported["failed"] == []
     result: Mapping[str, Any] = await client.request("memory/consolidate/start", {"wait": True})
     assert result["consolidation"]["status"] == "published"

@@ -1,4 +1,7 @@
-"""Threads are heard once for each of their states, and every claimed one ends in one way."""
+"""Threads are heard once for each of their states, and every claimed one ends in one way.
+
+Longer than the habit: the outcomes of one job are read side by side.
+"""
 
 import asyncio
 import json

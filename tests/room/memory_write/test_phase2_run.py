@@ -1,4 +1,7 @@
-"""Phase 2 on real files, real git objects and a real database."""
+"""Phase 2 on real files, real git objects and a real database.
+
+Longer than the habit: one run is followed from its claim to its end.
+"""
 
 import asyncio
 import os

@@ -1,4 +1,7 @@
-"""Jobs: claims, leases, fences, retries and the one consolidation of a version."""
+"""Jobs: claims, leases, fences, retries and the one consolidation of a version.
+
+Longer than the habit: the facts about claims are one table, in the order of their source.
+"""
 
 import asyncio
 

@@ -14,7 +14,7 @@ from memory_write.phase1.transcript import hear
 from state.ids import ThreadId
 from state.policy.redaction import redact
 from state.rollouts.store import find_rollouts, read_meta
-from tests.support.offline_statements import NOT_KEPT
+from tests.support.offline_statements import KEPT, NOT_KEPT
 from tests.support.shared_data import needs_shared, shared
 from tests.support.transcripts import extraction_request, transcript, typed
 
@@ -131,6 +131,14 @@ def test_one_sentence_with_two_orders_gives_two_bullets() -> None:
     assert [entry.text for entry in self_said.entries] == [
         "The user lives in Paris and uses celsius."
     ]
+
+
+def test_every_quote_is_a_piece_of_what_was_typed() -> None:
+    """So that code can check it against the transcript."""
+    everything = [text for texts in KEPT.values() for text in texts]
+    for text in everything:
+        for entry in listen(typed(text)).entries:
+            assert entry.quote in text, (entry.quote, text)
 
 
 def test_the_bullets_of_a_raw_memory_read_back_as_they_were() -> None:
