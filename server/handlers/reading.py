@@ -42,6 +42,7 @@ FULL_HISTORY = DeprecationNotice(
     details=None,
 )
 
+
 class ReadingHandlers:
     """Answers what looks at threads and changes nothing."""
 
