@@ -4,12 +4,14 @@ Results and notifications are strict, so that what we send is what the schema sa
 requests ignore what they do not know, because clients of every age send more than we read.
 """
 
-from typing import Annotated, Any, Literal
+from functools import cached_property
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
 UNSIGNED_32_MAX = 2**32 - 1
+T = TypeVar("T")
 
 
 class WireModel(BaseModel):
@@ -58,3 +60,21 @@ class EmptyResult(WireModel):
 U32 = Annotated[int, Field(ge=0, le=UNSIGNED_32_MAX)]
 SortDirection = Literal["asc", "desc"]
 HistoryMode = Literal["legacy", "paginated"]
+
+
+class Reader(Generic[T]):
+    """Reads a shape that is a choice between models; built when it is first needed."""
+
+    def __init__(self, shape: Any) -> None:
+        self._shape = shape
+
+    def read(self, value: object) -> T | None:
+        """The value as that shape; None if it does not fit."""
+        try:
+            return self._adapter.validate_python(value)
+        except ValidationError:
+            return None
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[T]:
+        return TypeAdapter(self._shape)

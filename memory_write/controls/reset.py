@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from state.errors import WorkspaceUnsafe
-from state.home import Home, make_private_folder
+from state.home import Home
 from state.recovery import State
 
 VERSIONS = ("v1", "v2", "v3")
@@ -90,7 +90,6 @@ def _empty(home: Home) -> int:
     # Copies under way hold memory text too; they belong to a pass that was ended.
     _remove_entries(home.staging)
     removed = sum(_remove_entries(root) for root in _roots(home))
-    make_private_folder(home.memories("v1"))
     return removed
 
 

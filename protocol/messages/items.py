@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from protocol.base import RequestParams, WireModel
+from protocol.base import Reader, RequestParams, WireModel
 
 ImageDetail = Literal["auto", "low", "high", "original"]
 MessagePhase = Literal["commentary", "partial_answer", "final_answer"]
@@ -245,6 +245,7 @@ ThreadItem = Annotated[
     | ContextCompactionItem,
     Field(discriminator="type"),
 ]
+THREAD_ITEM: Reader[ThreadItem] = Reader(ThreadItem)
 
 
 class ItemStarted(WireModel):

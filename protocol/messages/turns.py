@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from protocol.base import RequestParams, WireModel
+from protocol.base import Reader, RequestParams, WireModel
 from protocol.decoding import sentence_error, unexpected
 from protocol.errors import unknown_variant
 from protocol.messages.items import ThreadItem, UserInput
@@ -79,6 +79,8 @@ class WorkspaceWrite(RequestParams):
 SandboxPolicy = Annotated[
     DangerFullAccess | ReadOnly | ExternalSandbox | WorkspaceWrite, Field(discriminator="type")
 ]
+SANDBOX_POLICY: Reader[SandboxPolicy] = Reader(SandboxPolicy)
+APPROVAL_POLICY: Reader[ApprovalPolicy] = Reader(ApprovalPolicy)
 
 
 class TurnError(WireModel):

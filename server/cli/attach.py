@@ -23,15 +23,6 @@ def home_of(arguments: Namespace) -> Home:
     return home_from_environment(arguments.home)
 
 
-def overrides_of(arguments: Namespace) -> Sequence[str]:
-    """`-c` overrides, with `--enable` and `--disable` as what they stand for."""
-    return [
-        *arguments.overrides,
-        *(f"features.{name}=true" for name in arguments.enabled),
-        *(f"features.{name}=false" for name in arguments.disabled),
-    ]
-
-
 @asynccontextmanager
 async def attached(arguments: Namespace) -> AsyncIterator[Client]:
     """A client of the home's server; the server itself where there is none yet.
@@ -48,7 +39,7 @@ async def attached(arguments: Namespace) -> AsyncIterator[Client]:
                 yield client
             return
         try:
-            async with _owner(home, overrides_of(arguments)) as client:
+            async with _owner(home, arguments.overrides) as client:
                 yield client
             return
         except HomeBusy:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from server.cli.attach import home_of, overrides_of
+from server.cli.attach import home_of
 from server.cli.client import StreamLink
 from server.cli.render import as_json, told
 from server.errors import ServerError
@@ -58,7 +58,7 @@ async def _checks(arguments: Namespace) -> list[Check]:
     home = home_of(arguments)
     checks = [_platform(), _home(home)]
     try:
-        settings: Settings | None = load_settings(home, overrides_of(arguments))
+        settings: Settings | None = load_settings(home, arguments.overrides)
     except ServerError as refused:
         settings = None
         checks.append(Check(part="configuration", ok=False, found=str(refused)))

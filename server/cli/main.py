@@ -35,6 +35,7 @@ def main(argv: Sequence[str]) -> int:
     """Run one command; the exit status."""
     gc.set_threshold(*_GARBAGE_THRESHOLDS)
     arguments = parser().parse_args(argv)
+    arguments.overrides = [*arguments.overrides_before, *arguments.overrides_after]
     run = importlib.import_module(f"server.cli.{arguments.module}").run
     try:
         return int(run(arguments))
@@ -87,19 +88,25 @@ def _shared(command: argparse.ArgumentParser, *, at_the_top: bool) -> None:
     def default(value: object) -> object:
         return value if at_the_top else argparse.SUPPRESS
 
+    where = "before" if at_the_top else "after"
     command.add_argument("--home", metavar="DIR", default=default(None), help="the home to use")
     command.add_argument(
         "-c",
         "--config",
         metavar="KEY=VALUE",
-        dest="overrides",
+        dest=f"overrides_{where}",
         action="append",
-        default=default([]) if at_the_top else [],
+        default=[],
         help="override a setting, e.g. -c memories.min_rollout_idle_hours=1",
     )
-    for flag, dest in (("--enable", "enabled"), ("--disable", "disabled")):
+    for flag, value in (("--enable", "true"), ("--disable", "false")):
         command.add_argument(
-            flag, metavar="FEATURE", dest=dest, action="append", default=[], help=argparse.SUPPRESS
+            flag,
+            metavar="FEATURE",
+            dest=f"overrides_{where}",
+            action="append",
+            type=f"features.{{}}={value}".format,
+            help=argparse.SUPPRESS,
         )
     command.add_argument(
         "--debug", action="store_true", default=default(False), help="tracebacks and full logs"

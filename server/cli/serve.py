@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from server.assembly import Server, start_server
-from server.cli.attach import home_of, overrides_of
+from server.cli.attach import home_of
 from server.cli.render import aside
 from server.environment import variable
 from server.errors import ListenRefused
@@ -136,7 +136,7 @@ async def _started(listener: "HttpListener") -> None:
 
 
 def _settings(home: Home, arguments: Namespace) -> Settings:
-    settings = load_settings(home, overrides_of(arguments))
+    settings = load_settings(home, arguments.overrides)
     for warning in settings.warnings:
         aside(f"memoryd: warning: {warning}")
     return settings

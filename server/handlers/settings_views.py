@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-from pydantic import TypeAdapter, ValidationError
-
 from protocol.errors import WireError, refused, unknown_variant
 from protocol.messages.threads import (
     CollaborationMode,
@@ -13,8 +11,11 @@ from protocol.messages.threads import (
     ThreadSettings,
 )
 from protocol.messages.turns import (
+    APPROVAL_POLICY,
+    SANDBOX_POLICY,
     ApprovalPolicy,
     GranularApproval,
+    ReadOnly,
     SandboxPolicy,
     TurnStartParams,
 )
@@ -22,8 +23,6 @@ from server.agent import inputs
 from server.agent.inputs import SettingsChange
 from server.handlers.views import environment_view
 
-_SANDBOX: TypeAdapter[SandboxPolicy] = TypeAdapter(SandboxPolicy)
-_APPROVAL: TypeAdapter[ApprovalPolicy] = TypeAdapter(ApprovalPolicy)
 _POLICY_OF_MODE = {
     "read-only": "readOnly",
     "workspace-write": "workspaceWrite",
@@ -128,18 +127,12 @@ def collaboration_view(settings: inputs.ThreadSettings) -> CollaborationMode:
 
 def approval_view(policy: Any) -> ApprovalPolicy:
     """The approval policy of a thread, as clients see it."""
-    try:
-        return _APPROVAL.validate_python(policy)
-    except ValidationError:
-        return "on-request"
+    return APPROVAL_POLICY.read(policy) or "on-request"
 
 
 def sandbox_view(policy: Mapping[str, Any]) -> SandboxPolicy:
     """The sandbox of a thread, as clients see it; the narrowest where it cannot be read."""
-    try:
-        return _SANDBOX.validate_python(dict(policy))
-    except ValidationError:
-        return _SANDBOX.validate_python({"type": "readOnly"})
+    return SANDBOX_POLICY.read(dict(policy)) or ReadOnly()
 
 
 def _approval_value(policy: ApprovalPolicy | None) -> Any:

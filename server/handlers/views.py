@@ -8,9 +8,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 
-from pydantic import TypeAdapter, ValidationError
-
-from protocol.messages.items import ThreadItem
+from protocol.messages.items import THREAD_ITEM, ThreadItem
 from protocol.messages.threads import (
     ActiveStatus,
     GitInfo,
@@ -28,7 +26,6 @@ from state.home import Home
 from state.rollouts.items import RecordedItem, RecordedTurn
 from state.stores.threads import ThreadRow
 
-_ITEM: TypeAdapter[ThreadItem] = TypeAdapter(ThreadItem)
 _SOURCE_WORDS = frozenset({"cli", "vscode", "exec", "appServer", "unknown"})
 _SUB_AGENT_WORDS = frozenset({"review", "compact", "memory_consolidation"})
 
@@ -58,10 +55,7 @@ def item_view(item: RecordedItem) -> ThreadItem | None:
         "startedAtMs": item.started_at_ms,
         "completedAtMs": item.completed_at_ms,
     }
-    try:
-        return _ITEM.validate_python(shortened(body))
-    except ValidationError:
-        return None
+    return THREAD_ITEM.read(shortened(body))
 
 
 def item_views(items: Iterable[RecordedItem]) -> list[ThreadItem]:

@@ -38,7 +38,7 @@ def percentile(values: Sequence[float], percent: float) -> float:
 
 def report(bench: str, measured: dict[str, Figures]) -> None:
     """Print both sides and how ours compares."""
-    print(json.dumps(result(bench, measured), indent=2))
+    print(json.dumps(result(bench, measured), indent=2, ensure_ascii=False))
 
 
 def result(bench: str, measured: dict[str, Figures]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """A model behind the Responses API that answers at once, in a process of its own.
 
-`python instant_model.py [--latency-ms N]` prints its port. A request whose last input holds
-`deltas:N` is answered in N deltas, any other in a few. A request with an output schema counts as an
+`python instant_model.py [--latency-ms N]` prints its port. A request whose input holds `deltas:N`
+is answered in N deltas at once, one that holds `paced:N` in N deltas a millisecond apart, any other
+in a few. A request with an output schema counts as an
 extraction: it is answered after the latency, and `GET /extractions` tells when each came and went.
 Answers are made once, so that the figures are those of the servers under measurement.
 """
@@ -15,6 +16,8 @@ from functools import lru_cache
 
 _WORDS = "The answer comes in a few words, as a model would give it, and then it ends. "
 _ASKED = re.compile(rb"deltas:(\d+)")
+_PACED = re.compile(rb"paced:(\d+)")
+_PACE_S = 0.001
 _EXTRACTION = json.dumps(
     {
         "raw_memory": "---\ntask: make the change\n---\n- preference: small commits\n",
@@ -81,6 +84,7 @@ class InstantModel(asyncio.Protocol):
     def __init__(self) -> None:
         self._data = bytearray()
         self._transport: asyncio.Transport | None = None
+        self._pacing: asyncio.Future[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport."""
@@ -107,6 +111,8 @@ class InstantModel(asyncio.Protocol):
         elif b'"json_schema"' in body:
             came = time.perf_counter()
             asyncio.get_running_loop().call_later(self.latency_s, self._extracted, came)
+        elif paced := _PACED.search(body):
+            self._pacing = asyncio.ensure_future(self._send_paced(answer(int(paced[1]))))
         else:
             asked = _ASKED.findall(body)
             self._send(answer(int(asked[-1]) if asked else 10), "text/event-stream")
@@ -114,6 +120,18 @@ class InstantModel(asyncio.Protocol):
     def _extracted(self, came: float) -> None:
         self._send(answer(1, _EXTRACTION), "text/event-stream")
         self.extractions.append((came, time.perf_counter()))
+
+    async def _send_paced(self, body: bytes) -> None:
+        """Each event alone, at its time; what is late is sent at once, so the pace is kept."""
+        assert self._transport is not None
+        kind = "content-type: text/event-stream"
+        head = f"HTTP/1.1 200 OK\r\n{kind}\r\ncontent-length: {len(body)}\r\n\r\n"
+        self._transport.write(head.encode())
+        due = time.perf_counter()
+        for event in body.split(b"\n\n")[:-1]:
+            self._transport.write(event + b"\n\n")
+            due += _PACE_S
+            await asyncio.sleep(max(0.0, due - time.perf_counter()))
 
     def _send(self, body: bytes, kind: str) -> None:
         if self._transport is not None:

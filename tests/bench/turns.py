@@ -12,6 +12,7 @@ from tests.bench.sides import Side, cpu_s, home_of, model, sides, ws_server
 
 CONNECTIONS = 8
 DELTAS = 5_000
+PACED = 2_000
 _TEXT = "Please make the next change."
 
 
@@ -67,7 +68,13 @@ async def _deltas(name: str, client: Client, pid: int, cwd: str) -> Figures:
         costs.append((cpu_s(pid) - before) / DELTAS * 1e6)
         rates.append(DELTAS / (times.last_delta - times.first_delta) * 1000)
         told.append(times.deltas)
+    thread = await client.start_thread(cwd)
+    before = cpu_s(pid)
+    paced = await client.turn(thread, f"paced:{PACED}")
+    paced_cpu = (cpu_s(pid) - before) / PACED * 1e6
     return {
+        f"{name} {PACED} deltas, 1 ms apart, CPU µs each": paced_cpu,
+        f"{name} {PACED} deltas, 1 ms apart, notifications": paced.deltas,
         f"{name} {DELTAS} deltas per s": statistics.median(rates),
         f"{name} {DELTAS} deltas CPU µs each": statistics.median(costs),
         f"{name} {DELTAS} deltas, notifications": statistics.median(told),
