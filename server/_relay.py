@@ -8,17 +8,25 @@ they are, each way in its own thread, so that a full pipe one way never stops th
 import os
 import socket
 import threading
+from collections.abc import Callable
 
 _CHUNK_BYTES = 1 << 16
 # The address of a Unix socket holds 108 bytes on Linux and 104 on macOS, with a closing zero.
 _ADDRESS_BYTES_MAX = 100
 
 
-def relay(home_root: str | os.PathLike[str], stdin_fd: int, stdout_fd: int) -> bool:
+def relay(
+    home_root: str | os.PathLike[str],
+    stdin_fd: int,
+    stdout_fd: int,
+    *,
+    joined: Callable[[], None] = lambda: None,
+) -> bool:
     """Carry bytes to and from the owner until one side ends; False at once if there is no owner."""
     owner = _connect(os.fspath(home_root))
     if owner is None:
         return False
+    joined()
     with owner:
         upwards = threading.Thread(target=_pump_up, args=(stdin_fd, owner), daemon=True)
         upwards.start()

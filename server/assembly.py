@@ -82,7 +82,8 @@ class Server:
         return client
 
     async def alone(self, *, besides: int) -> None:
-        """Wait until no more than that many clients are attached."""
+        """Wait until no more than that many clients are attached, and what they ordered is done."""
+        await self.services.orders.settled()
         await self.services.hub.wait_for_at_most(besides)
 
     async def stop(self, drain_s: float) -> None:

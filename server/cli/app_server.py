@@ -11,6 +11,7 @@ from argparse import Namespace
 from types import FrameType
 
 from server._relay import relay
+from server.cli.notices import OVERRIDES_WITHOUT_EFFECT, aside
 from server.environment import home_from_environment
 from server.errors import CommandFailed
 from state.errors import HomeBusy
@@ -30,7 +31,7 @@ def run(arguments: Namespace) -> int:
     home = home_from_environment(arguments.home)
     for _ in range(ATTEMPTS):
         signal.signal(signal.SIGTERM, _leave)
-        if relay(home.root, _STDIN, _STDOUT):
+        if relay(home.root, _STDIN, _STDOUT, joined=lambda: _tell_overrides(arguments)):
             return 0
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         from server.cli.serve import run_stdio
@@ -44,6 +45,11 @@ def run(arguments: Namespace) -> int:
         f"home {home.root} is owned by a process that does not answer; see {home.owner_lock} for "
         "its number, end it and try again"
     )
+
+
+def _tell_overrides(arguments: Namespace) -> None:
+    if arguments.overrides:
+        aside(OVERRIDES_WITHOUT_EFFECT)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

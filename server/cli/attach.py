@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from server.cli.client import Client, Link, StreamLink
+from server.cli.notices import OVERRIDES_WITHOUT_EFFECT, aside
 from server.environment import home_from_environment
 from server.errors import CommandFailed
 from server.observability import log_to_stderr
@@ -35,6 +36,8 @@ async def attached(arguments: Namespace) -> AsyncIterator[Client]:
     for _ in range(ATTEMPTS):
         link = await StreamLink.unix(home.relay_socket)
         if link is not None:
+            if arguments.overrides:
+                aside(OVERRIDES_WITHOUT_EFFECT)
             async with _client(link) as client:
                 yield client
             return

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from server.cli.attach import absolute, attached, home_of
 from server.cli.client import Client, WebSocketLink
-from server.cli.render import aside
+from server.cli.notices import aside
 from server.cli.talk import Spoken, say, start_thread
 from server.errors import CommandFailed
 from server.release import __version__

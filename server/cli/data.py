@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 
 from server.cli.attach import absolute, attached
 from server.cli.client import Client, Json
-from server.cli.render import as_json, aside, consolidated, imported, overview, told
+from server.cli.notices import aside
+from server.cli.render import as_json, consolidated, imported, overview, told
 from server.environment import codex_home_from_environment
 from server.errors import CommandFailed
 
@@ -70,9 +71,6 @@ async def _consolidate(client: Client, arguments: Namespace) -> Answer:
         result = await client.request(
             "memory/consolidate/start", {"threadId": arguments.thread, "wait": arguments.wait}
         )
-        if not arguments.wait:
-            # An owner that left now would cancel what it was just asked to do.
-            await client.request("memory/overview")
     outcome = result["consolidation"]
     failed = outcome is not None and outcome["status"] == "failed"
     return result, consolidated(result), 1 if failed else 0

@@ -136,8 +136,3 @@ def told(lines: Iterable[str]) -> None:
     for line in lines:
         print(line)
     sys.stdout.flush()
-
-
-def aside(line: str) -> None:
-    """Print to standard error: progress and hints, never results."""
-    print(line, file=sys.stderr, flush=True)

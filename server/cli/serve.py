@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from server.assembly import Server, start_server
 from server.cli.attach import home_of
-from server.cli.render import aside
+from server.cli.notices import aside
 from server.environment import variable
 from server.errors import ListenRefused
 from server.observability import log_to_stderr

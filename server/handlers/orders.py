@@ -41,6 +41,11 @@ class Orders:
             return _running(job_id)
         return _finished(job_id, task.result())
 
+    async def settled(self) -> None:
+        """Until every pass that was ordered has ended, well or badly."""
+        while self._running:
+            await asyncio.wait(self._running.values())
+
     def _ended(self, job_id: str, task: asyncio.Task[ConsolidateReport]) -> None:
         del self._running[job_id]
         if not task.cancelled() and (error := task.exception()) is not None:
