@@ -1,4 +1,4 @@
-"""From the one list to the files of `schemas/`: JSON Schema, the same bytes for the same list.
+"""From the one list to the files of `schemas/`: JSON Schema and a page, always the same bytes.
 
 Clients generate code from these files, so a change of the wire shows as a change of a file.
 """
@@ -12,10 +12,12 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from protocol.methods import CLIENT_METHODS, NOTIFICATIONS, SERVER_REQUESTS
+from protocol.reference import page
 
 CLIENT_REQUESTS_FILE = "client_requests.json"
 NOTIFICATIONS_FILE = "server_notifications.json"
 SERVER_REQUESTS_FILE = "server_requests.json"
+REFERENCE_FILE = "METHODS.md"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
 
@@ -26,6 +28,7 @@ Entry = tuple[str, dict[str, tuple[type[BaseModel], Mode]], dict[str, Any]]
 def schemas() -> dict[str, bytes]:
     """The files of `schemas/` by name."""
     return {
+        REFERENCE_FILE: page().encode(),
         CLIENT_REQUESTS_FILE: _file(
             "Requests of clients and their results",
             [

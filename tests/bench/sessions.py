@@ -1,6 +1,7 @@
 """Finished sessions for both sides: rollout files of a few turns that ended eight hours ago."""
 
 import json
+import os
 import time
 import uuid
 from datetime import UTC, datetime
@@ -20,6 +21,8 @@ def write_sessions(sessions: Path, count: int, *, turns: int = 3, cwd: str = "/t
         thread_id = _uuid7(int((ended - number) * 1000))
         path = folder / f"rollout-{at:%Y-%m-%dT%H-%M-%S}-{thread_id}.jsonl"
         path.write_text(_session(thread_id, at, number, turns=turns, cwd=cwd))
+        # The reference takes a session's last change from the file itself.
+        os.utime(path, (ended - number, ended - number))
 
 
 def _session(thread_id: str, at: datetime, number: int, *, turns: int, cwd: str) -> str:

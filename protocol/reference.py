@@ -1,0 +1,76 @@
+"""The list as a page for people: what may be sent, what comes back, what is told."""
+
+from collections.abc import Iterable
+
+from pydantic import BaseModel
+
+from protocol.base import WireModel
+from protocol.methods import CLIENT_METHODS, NOTIFICATIONS, SERVER_REQUESTS, Method
+
+_HEAD = """\
+# The protocol, method by method
+
+Generated from `protocol/methods.py` by `memoryd schema write`; the shapes stand in the JSON files
+beside this page. A field with `?` may be left out or null. *Experimental* methods, and fields with
+a star, need `capabilities.experimentalApi` in `initialize`.
+"""
+
+
+def page() -> str:
+    """The page as Markdown, the same text for the same list."""
+    return "\n".join([_HEAD, *_requests(), *_notifications(), *_questions()])
+
+
+def _requests() -> Iterable[str]:
+    yield "## Requests of clients\n"
+    yield "| method | takes | gives | what for |"
+    yield "| --- | --- | --- | --- |"
+    for method in sorted(CLIENT_METHODS, key=lambda one: one.name):
+        mark = " *experimental*" if method.experimental else ""
+        yield (
+            f"| `{method.name}`{mark} | {_fields(method.params, _gated(method))} "
+            f"| {_fields(method.result)} | {method.summary} |"
+        )
+    yield ""
+
+
+def _notifications() -> Iterable[str]:
+    yield "## Notifications of the server\n"
+    yield "| method | holds | goes to | under pressure |"
+    yield "| --- | --- | --- | --- |"
+    for told in sorted(NOTIFICATIONS, key=lambda one: one.name):
+        mark = " *experimental*" if told.experimental else ""
+        audience = "who listens to the thread" if told.scope == "thread" else "every client"
+        kept = "always arrives" if told.lossless else "may be dropped, then `server/lagged`"
+        yield f"| `{told.name}`{mark} | {_fields(told.params)} | {audience} | {kept} |"
+    yield ""
+
+
+def _questions() -> Iterable[str]:
+    yield "## Requests of the server\n"
+    yield "| method | asks with | answer | without one |"
+    yield "| --- | --- | --- | --- |"
+    for question in sorted(SERVER_REQUESTS, key=lambda one: one.name):
+        wait = "waits" if question.deadline_s is None else f"after {question.deadline_s} s"
+        default = ", ".join(f"`{key}: {value}`" for key, value in question.default.items())
+        yield (
+            f"| `{question.name}` | {_fields(question.params)} | {_fields(question.answer)} "
+            f"| {wait}: {default} |"
+        )
+
+
+def _gated(method: Method) -> frozenset[str]:
+    return frozenset(method.experimental_fields)
+
+
+def _fields(model: type[BaseModel], gated: frozenset[str] = frozenset()) -> str:
+    """The names of a model's fields as they are on the wire; what we send, we send whole."""
+    always = issubclass(model, WireModel)
+    names = []
+    for name, field in model.model_fields.items():
+        wire = field.alias or name
+        names.append(
+            f"`{wire}{'' if always or field.is_required() else '?'}`"
+            + (" *" if wire in gated else "")
+        )
+    return " ".join(names) or "nothing"
