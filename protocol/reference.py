@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel
 
-from protocol.base import WireModel
+from protocol.base import RequestParams, StrictParams
 from protocol.methods import CLIENT_METHODS, NOTIFICATIONS, SERVER_REQUESTS, Method
 
 _HEAD = """\
@@ -65,7 +65,7 @@ def _gated(method: Method) -> frozenset[str]:
 
 def _fields(model: type[BaseModel], gated: frozenset[str] = frozenset()) -> str:
     """The names of a model's fields as they are on the wire; what we send, we send whole."""
-    always = issubclass(model, WireModel)
+    always = not issubclass(model, RequestParams | StrictParams)
     names = []
     for name, field in model.model_fields.items():
         wire = field.alias or name
