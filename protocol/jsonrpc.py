@@ -4,6 +4,7 @@ JSON-RPC 2.0 with the version member left out when sending and ignored when rece
 knows a method; a malformed text always has a reply, so that no client waits in vain.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -66,7 +67,10 @@ def parse_frame(raw: str | bytes | bytearray | memoryview) -> Frame:
     try:
         message = orjson.loads(raw)
     except orjson.JSONDecodeError:
-        return Malformed(id=None, error=errors.unparsable())
+        try:
+            message = orjson.loads(_mended(bytes(raw, "utf-8") if isinstance(raw, str) else raw))
+        except (orjson.JSONDecodeError, UnicodeEncodeError):
+            return Malformed(id=None, error=errors.unparsable())
     if isinstance(message, list):
         return Malformed(id=None, error=errors.batches_refused())
     if not isinstance(message, dict):
@@ -84,6 +88,23 @@ def parse_frame(raw: str | bytes | bytearray | memoryview) -> Frame:
             error = {"message": str(error)[:200]}
         return Response(id=request_id, result=message.get("result"), error=error)
     return Malformed(id=request_id, error=errors.invalid_message("missing field `method`"))
+
+
+# An escaped pair of surrogates, a lone one, or any other escape.
+_ESCAPE = re.compile(
+    rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+    rb"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.",
+    re.DOTALL,
+)
+
+
+def _mended(raw: bytes | bytearray | memoryview) -> bytes:
+    """The text without a byte order mark, and a mark in the place of each lone surrogate.
+
+    Clients cut strings between the halves of a pair, and a strict reader refuses the whole message.
+    """
+    text = bytes(raw).removeprefix(b"\xef\xbb\xbf")
+    return _ESCAPE.sub(lambda found: b"\\ufffd" if found[2] else found[0], text)
 
 
 def result_reply(request_id: RequestId, result: WireModel) -> bytes:

@@ -201,9 +201,16 @@ def _services(
         reset=MemoryReset(state, scheduler),
         identity=_identity(instance_id),
         orders=Orders(),
-        default_cwd=str(Path.cwd()),
+        default_cwd=_working_folder(),
         draining=draining,
     )
+
+
+def _working_folder() -> str:
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:  # it was removed under the shell that we were started from
+        return str(Path.home())
 
 
 def _settings_of(live: LiveThreads, thread_id: ThreadId) -> ThreadSettings | None:

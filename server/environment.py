@@ -14,7 +14,8 @@ def variable(name: str) -> str | None:
 def home_from_environment(given: str | None = None) -> Home:
     """The home that `--home` or MEMORYD_HOME names, else `~/.memoryd`."""
     chosen = given or variable("MEMORYD_HOME") or "~/.memoryd"
-    return Home(Path(chosen).expanduser().absolute())
+    # A home behind a link is one home: its lock and sockets must have one path.
+    return Home(Path(chosen).expanduser().resolve())
 
 
 def codex_home_from_environment() -> Path:

@@ -21,14 +21,17 @@ class _Masked(logging.Formatter):
         return redact(super().format(record))
 
 
-def log_to_stderr(*, debug: bool) -> None:
-    """Send every log of this process to stderr; tracebacks only with `debug`."""
+def log_to_stderr(*, debug: bool, quiet: bool = False) -> None:
+    """Send every log of this process to stderr; tracebacks only with `debug`.
+
+    `quiet` leaves warnings out: the command itself says what came of its work.
+    """
     handler = logging.StreamHandler(sys.stderr)
     formatter = _Masked(_FORMAT) if debug else _Brief(_FORMAT)
     handler.setFormatter(formatter)
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(logging.DEBUG if debug else logging.WARNING)
+    root.setLevel(logging.DEBUG if debug else logging.ERROR if quiet else logging.WARNING)
     for noisy in _NOISY:
         logging.getLogger(noisy).setLevel(logging.WARNING)
 

@@ -30,6 +30,8 @@ class ProviderSettings:
     wire_api: Literal["responses", "chat"]
     api_key: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    key_missing: str | None = None
+    """The variable that should hold the key and does not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,14 +150,17 @@ def _providers(config: ConfigFile) -> dict[str, ProviderSettings]:
             base_url=variable("OPENAI_BASE_URL") or OPENAI_BASE_URL,
             wire_api="responses",
             api_key=variable("OPENAI_API_KEY"),
+            key_missing=None if variable("OPENAI_API_KEY") else "OPENAI_API_KEY",
         )
     }
     for name, section in config.model_providers.items():
+        api_key = variable(section.env_key) if section.env_key else None
         found[name] = ProviderSettings(
             name=name,
             base_url=section.base_url or OPENAI_BASE_URL,
             wire_api=section.wire_api,
-            api_key=variable(section.env_key) if section.env_key else None,
+            api_key=api_key,
+            key_missing=section.env_key if api_key is None else None,
             headers=section.http_headers,
         )
     return found

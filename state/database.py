@@ -1,8 +1,8 @@
 """The only owner of the SQLite driver: one writing connection, several reading ones.
 
 Invariant: no transaction outlives its `async with` block, also when its task is cancelled at any
-await. COMMIT and ROLLBACK run in a shielded task; the driver works off its queue in order, so that
-task first waits behind what was queued, then looks whether a transaction is really open.
+await. COMMIT and ROLLBACK run in a shielded task; the driver works off its queue in order, so after
+an error that task first waits behind what was queued, then looks whether a transaction is open.
 """
 
 import asyncio
@@ -206,11 +206,13 @@ class Database:
         Raises: DatabaseBusy, DatabaseUnusable.
         """
         reader = await self._readers.get()
+        settled = False
         try:
             self._refuse_when_closing()
             try:
                 await reader.execute("BEGIN")
                 yield Reading(reader)
+                settled = True
             except asyncio.CancelledError:
                 # Nobody waits for the answer any more: do not let a long search hold us up.
                 if not self._closed:
@@ -221,7 +223,7 @@ class Database:
                     raise _translated(error, self.path) from error
                 raise
             finally:
-                await _to_the_end(self._end_snapshot(reader))
+                await _to_the_end(self._end_snapshot(reader, settled=settled))
         finally:
             self._readers.put_nowait(reader)
 
@@ -256,15 +258,18 @@ class Database:
     async def _commit(self) -> None:
         if self._closed:
             raise DatabaseUnusable(self.path, "it was closed")
-        if await _in_transaction(self._writer):
+        # The body came to its end: what it asked for is done, so nothing is waited for first.
+        if self._writer.in_transaction:
             await self._writer.execute("COMMIT")
 
     async def _roll_back(self) -> None:
         if not self._closed and await _in_transaction(self._writer):
             await self._writer.execute("ROLLBACK")
 
-    async def _end_snapshot(self, reader: aiosqlite.Connection) -> None:
-        if not self._closed and await _in_transaction(reader):
+    async def _end_snapshot(self, reader: aiosqlite.Connection, *, settled: bool) -> None:
+        if self._closed:
+            return
+        if reader.in_transaction if settled else await _in_transaction(reader):
             await reader.execute("ROLLBACK")
 
 
@@ -276,7 +281,9 @@ def _made_private(path: Path) -> str:
 
 
 async def _close_all(connections: list[aiosqlite.Connection]) -> None:
-    for connection in connections:
+    # The writer last: only the last connection folds the write-ahead log back into the file, and
+    # one that reads only cannot.
+    for connection in reversed(connections):
         await connection.close()
 
 

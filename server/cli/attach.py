@@ -31,7 +31,7 @@ async def attached(arguments: Namespace) -> AsyncIterator[Client]:
     As the owner, the command leaves only when nobody else is attached any more.
     Raises: CommandFailed, StateError.
     """
-    log_to_stderr(debug=arguments.debug)
+    log_to_stderr(debug=arguments.debug, quiet=True)
     home = home_of(arguments)
     for _ in range(ATTEMPTS):
         link = await StreamLink.unix(home.relay_socket)
@@ -39,6 +39,7 @@ async def attached(arguments: Namespace) -> AsyncIterator[Client]:
             if arguments.overrides:
                 aside(OVERRIDES_WITHOUT_EFFECT)
             async with _client(link) as client:
+                client.joined = True
                 yield client
             return
         try:
@@ -71,6 +72,8 @@ async def _owner(home: Home, overrides: Sequence[str]) -> AsyncIterator[Client]:
     from server.settings import load_settings
 
     settings = load_settings(home, overrides)
+    for warning in settings.warnings:
+        aside(f"memoryd: warning: {warning}")
     server = await start_server(settings, Choices(learning=False))
     try:
         async with _client(server.attach()) as client:
@@ -81,5 +84,11 @@ async def _owner(home: Home, overrides: Sequence[str]) -> AsyncIterator[Client]:
 
 
 def absolute(path: str) -> Path:
-    """A path as the user meant it, seen from where the command runs."""
-    return Path(path).expanduser().absolute()
+    """A path as the user meant it, seen from where the command runs.
+
+    Raises: CommandFailed.
+    """
+    try:
+        return Path(path).expanduser().absolute()
+    except FileNotFoundError as error:
+        raise CommandFailed("the current folder no longer exists; go to another one") from error

@@ -1,16 +1,18 @@
 """`memoryd chat`: one question, or a conversation, with the answer streamed as it comes."""
 
 import asyncio
+import signal
 import sys
 from argparse import Namespace
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from server.cli.attach import absolute, attached, home_of
 from server.cli.client import Client, WebSocketLink
 from server.cli.notices import aside
-from server.cli.talk import Spoken, say, start_thread
+from server.cli.render import written
+from server.cli.talk import Interrupted, Spoken, place, say, start_thread
 from server.errors import CommandFailed
 from server.release import __version__
 
@@ -36,6 +38,8 @@ async def _run(arguments: Namespace) -> None:
         while line := await asyncio.to_thread(_line):
             try:
                 await _ask(client, thread_id, line)
+            except Interrupted:
+                aside("interrupted")
             except CommandFailed as failed:
                 aside(f"memoryd: {failed}")
         aside(f"Go on later with: memoryd chat --thread {thread_id}")
@@ -81,21 +85,38 @@ async def _ask(client: Client, thread_id: str, text: str) -> None:
         shown = held.rstrip("\n")
         held = held[len(shown) :]
         if shown:
-            sys.stdout.write(shown)
-            sys.stdout.flush()
+            written(shown)
 
-    spoken = await say(client, thread_id, text, on_text=show)
-    sys.stdout.write("\n")
-    sys.stdout.flush()
+    with _interrupting() as interrupted:
+        spoken = await say(client, thread_id, text, on_text=show, interrupted=interrupted)
+    written("\n")
     for line in sources(spoken):
         aside(line)
+
+
+@contextmanager
+def _interrupting() -> Iterator[asyncio.Event]:
+    """Meanwhile Ctrl-C sets the event instead of ending the command; a second one ends it."""
+    pressed = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def press() -> None:
+        if pressed.is_set():
+            loop.remove_signal_handler(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+        pressed.set()
+
+    loop.add_signal_handler(signal.SIGINT, press)
+    try:
+        yield pressed
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
 
 
 def sources(spoken: Spoken) -> list[str]:
     """Where the answer comes from, a line each."""
     return [
-        f"  from {one['path']}:{one['lineStart']}-{one['lineEnd']}"
-        + (f" ({one['note']})" if one.get("note") else "")
+        f"  from {place(one)}" + (f" ({one['note']})" if one.get("note") else "")
         for one in spoken.citations
     ]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from server.errors import CommandFailed
+from server.wire.sockets import connect_unix
 
 FRAME_BYTES_MAX = 16 * 1_048_576
 NOTIFICATIONS_MAX = 100_000
@@ -63,11 +64,15 @@ class StreamLink:
     async def unix(cls, path: Path) -> "StreamLink | None":
         """Connect to the owner's socket; None when nobody listens there."""
         try:
-            reader, writer = await asyncio.open_unix_connection(path, limit=FRAME_BYTES_MAX)
-        except (FileNotFoundError, ConnectionRefusedError):
+            connection = await asyncio.to_thread(connect_unix, path)
+            reader, writer = await asyncio.open_unix_connection(
+                sock=connection, limit=FRAME_BYTES_MAX
+            )
+        except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
             return None
         except OSError as error:
-            raise CommandFailed(f"socket {path} cannot be reached: {error.strerror}") from error
+            why = error.strerror or error
+            raise CommandFailed(f"socket {path} cannot be reached: {why}") from error
         return cls(reader, writer)
 
     async def receive(self) -> bytes | None:
@@ -135,6 +140,8 @@ class Client:
 
     def __init__(self, link: Link) -> None:
         self._link = link
+        self.joined = False
+        """Whether the other side is a process of its own."""
         self._next_id = 0
         self._pending: dict[int, tuple[str, asyncio.Future[Json]]] = {}
         self._notifications: asyncio.Queue[Json | None] = asyncio.Queue(NOTIFICATIONS_MAX)
@@ -193,6 +200,8 @@ class Client:
         try:
             while (data := await self._link.receive()) is not None:
                 self._take(json.loads(data))
+        except (ValueError, TypeError, AttributeError):
+            return  # what is no message can be nobody's answer; the connection is of no use
         finally:
             for _, future in self._pending.values():
                 if not future.done():
@@ -210,7 +219,14 @@ class Client:
                 if not self._notifications.full():
                     self._notifications.put_nowait(message)
             return
-        method, future = self._pending.pop(message.get("id", 0), ("", None))
+        if message.get("id") is None:
+            # What we sent could not be read, so nobody knows whose answer this is.
+            for method, waiting in self._pending.values():
+                if not waiting.done():
+                    waiting.set_exception(RequestRefused(method, message.get("error", {})))
+            self._pending.clear()
+            return
+        method, future = self._pending.pop(message["id"], ("", None))
         if future is None or future.done():
             return
         if "error" in message:

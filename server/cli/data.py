@@ -1,9 +1,11 @@
 """Commands that ask the server one thing: import, consolidate, status, reset."""
 
 import asyncio
+import shutil
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from typing import Self
 
 from server.cli.attach import absolute, attached
 from server.cli.client import Client, Json
@@ -11,6 +13,8 @@ from server.cli.notices import aside
 from server.cli.render import as_json, consolidated, imported, overview, told
 from server.environment import codex_home_from_environment
 from server.errors import CommandFailed
+
+BAR_COLUMNS_MAX = 100
 
 
 def run(arguments: Namespace) -> int:
@@ -39,13 +43,17 @@ Answer = tuple[Json, Iterable[str], int]
 async def _import(client: Client, arguments: Namespace) -> Answer:
     source = arguments.source
     path = codex_home_from_environment() if source == "codex" else absolute(source)
+    if source == "claude" and not path.exists():
+        raise CommandFailed("sessions of Claude Code cannot be imported yet")
     if not path.exists():
         raise CommandFailed(f"{path} does not exist; name a session file, a folder or `codex`")
-    with _progress("importing", arguments) as advance:
+    if not (path.is_file() or path.is_dir()):
+        raise CommandFailed(f"{path} is neither a file nor a folder")
+    with _Progress("importing", arguments) as progress:
 
         def heard(note: Json) -> None:
             if note["method"] == "thread/import/progress":
-                advance(note["params"]["done"], note["params"]["total"])
+                progress.advance(note["params"]["done"], note["params"]["total"])
 
         client.listen(heard)
         result = await client.request(
@@ -56,7 +64,7 @@ async def _import(client: Client, arguments: Namespace) -> Answer:
 
 
 async def _consolidate(client: Client, arguments: Namespace) -> Answer:
-    with _progress("hearing sessions", arguments) as advance:
+    with _Progress("hearing", arguments) as progress:
         heard_of = {"started": 0, "finished": 0}
 
         def heard(note: Json) -> None:
@@ -65,7 +73,9 @@ async def _consolidate(client: Client, arguments: Namespace) -> Answer:
             phase, _, step = note["params"]["what"].partition("/")
             if phase == "extraction" and step in heard_of:
                 heard_of[step] += 1
-                advance(heard_of["finished"], heard_of["started"])
+                progress.advance(heard_of["finished"], heard_of["started"])
+            elif phase == "consolidation" and step == "started":
+                progress.turn_to("consolidating")
 
         client.listen(heard)
         result = await client.request(
@@ -78,7 +88,7 @@ async def _consolidate(client: Client, arguments: Namespace) -> Answer:
 
 async def _status(client: Client, arguments: Namespace) -> Answer:
     result = await client.request("memory/overview")
-    return result, overview(result), 0
+    return result, overview(result, joined=client.joined), 0
 
 
 async def _reset(client: Client, arguments: Namespace) -> Answer:
@@ -90,26 +100,40 @@ def _confirmed() -> bool:
     if not sys.stdin.isatty():
         raise CommandFailed("reset deletes all memory; add --yes to confirm", status=2)
     aside("This deletes all memory of this home. Threads and their transcripts stay.")
-    return input("Type `reset` to go on: ").strip() == "reset"
+    try:
+        if input("Type `reset` to go on: ").strip() == "reset":
+            return True
+    except EOFError:
+        pass  # the end of input is a no
+    aside("nothing was deleted")
+    return False
 
 
-class _progress:
+class _Progress:
     """A bar on a terminal, nothing elsewhere."""
 
     def __init__(self, what: str, arguments: Namespace) -> None:
         from tqdm import tqdm
 
         self._bar = tqdm(
-            desc=what, unit="file", leave=False, disable=arguments.json or not sys.stderr.isatty()
+            desc=what,
+            unit=" sessions",
+            leave=False,
+            disable=arguments.json or not sys.stderr.isatty(),
+            ncols=min(shutil.get_terminal_size().columns, BAR_COLUMNS_MAX),
         )
 
-    def __enter__(self) -> Callable[[int, int], None]:
-        return self._advance
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(self, *_: object) -> None:
         self._bar.close()
 
-    def _advance(self, done: int, total: int) -> None:
+    def advance(self, done: int, total: int) -> None:
+        """So many of so many."""
         self._bar.total = total
-        self._bar.n = done
-        self._bar.refresh()
+        self._bar.update(done - self._bar.n)
+
+    def turn_to(self, what: str) -> None:
+        """What is done next."""
+        self._bar.set_description(what)

@@ -17,7 +17,7 @@ from pathlib import Path
 from server.assembly import Choices, Server, start_server
 from server.cli.client import Client, WebSocketLink
 from server.cli.render import count, told
-from server.cli.talk import Spoken, say, start_thread
+from server.cli.talk import Spoken, place, say, start_thread
 from server.observability import log_to_stderr
 from server.release import __version__
 from server.settings import load_settings
@@ -109,8 +109,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _sources(spoken: Spoken) -> list[str]:
-    files = [f"{one['path']}:{one['lineStart']}-{one['lineEnd']}" for one in spoken.citations]
-    where = ", ".join(files) or "nothing"
+    where = ", ".join(place(one) for one in spoken.citations) or "nothing"
     return [f"   (cited: {where}; {count(len(spoken.thread_ids), 'source session')})"]
 
 

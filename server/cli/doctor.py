@@ -8,6 +8,7 @@ from argparse import Namespace
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from server.cli.attach import home_of
 from server.cli.client import StreamLink
@@ -16,11 +17,13 @@ from server.errors import ServerError
 from server.observability import log_to_stderr
 from server.settings import OFFLINE, Settings, load_settings
 from state.database import integrity_fault, sqlite_version
+from state.errors import StateError
 from state.home import Home
 from state.owner import OwnerLock
 from state.workspace.layout import SUMMARY
 
 DISK_FREE_MIN_BYTES = 200 * 1_048_576
+CONNECT_S = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +54,10 @@ def _lines(checks: Iterable[Check]) -> Iterable[str]:
         if check.hint:
             yield f"     {'':<14} -> {check.hint}"
         faults += not check.ok
-    yield "everything works" if not faults else f"{faults} of the parts above need your attention"
+    if not faults:
+        yield "everything works"
+    else:
+        yield f"{faults} {'check needs' if faults == 1 else 'checks need'} your attention"
 
 
 async def _checks(arguments: Namespace) -> list[Check]:
@@ -63,7 +69,7 @@ async def _checks(arguments: Namespace) -> list[Check]:
         settings = None
         checks.append(Check(part="configuration", ok=False, found=str(refused)))
     if settings is not None:
-        checks += [_configuration(home, settings), _provider(settings)]
+        checks += [*_configuration(home, settings), *await _provider(settings)]
     if home.root.is_dir():
         checks += [
             _key(home),
@@ -108,31 +114,57 @@ def _home(home: Home) -> Check:
     return Check(part="home", ok=True, found=f"{root}, mode {mode:o}, {free >> 30} GiB free")
 
 
-def _configuration(home: Home, settings: Settings) -> Check:
-    if settings.warnings:
-        return Check(
-            part="configuration",
-            ok=False,
-            found=str(settings.warnings[0]),
-            hint="; ".join(map(str, settings.warnings[1:])) or "correct or remove that line",
-        )
+def _configuration(home: Home, settings: Settings) -> list[Check]:
     where = str(home.config) if home.config.exists() else "none written, all defaults"
-    return Check(part="configuration", ok=True, found=where)
+    faults = [
+        Check(
+            part="configuration", ok=False, found=str(warning), hint="correct or remove that line"
+        )
+        for warning in settings.warnings
+    ]
+    return faults or [Check(part="configuration", ok=True, found=where)]
 
 
-def _provider(settings: Settings) -> Check:
+async def _provider(settings: Settings) -> list[Check]:
     if settings.provider == OFFLINE:
-        return Check(part="provider", ok=True, found="offline: rules, no key, no network")
+        return [Check(part="provider", ok=True, found="offline: rules, no key, no network")]
     provider = settings.providers[settings.provider]
     named = f"{provider.name} at {provider.base_url}"
-    if provider.api_key is None and provider.base_url.startswith("https://"):
-        return Check(
-            part="provider",
-            ok=False,
-            found=f"{named} has no key",
-            hint="set the variable that its env_key names (OPENAI_API_KEY for openai)",
+    checks = []
+    if provider.key_missing is not None:
+        checks.append(
+            Check(
+                part="provider",
+                ok=False,
+                found=f"{named} has no key",
+                hint=f"set the variable {provider.key_missing} for the process that serves",
+            )
         )
-    return Check(part="provider", ok=True, found=f"{named}, model {settings.model or 'default'}")
+    if (unreachable := await _unreachable(provider.base_url)) is not None:
+        checks.append(
+            Check(
+                part="provider",
+                ok=False,
+                found=f"{named} cannot be reached: {unreachable}",
+                hint="start it or correct its base_url; turns and learning wait for it, "
+                "transcripts and published memory can be used",
+            )
+        )
+    found = f"{named}, model {settings.model or 'default'}"
+    return checks or [Check(part="provider", ok=True, found=found)]
+
+
+async def _unreachable(base_url: str) -> str | None:
+    """Why no connection comes about; None if one does. Nothing is sent."""
+    parts = urlsplit(base_url)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        async with asyncio.timeout(CONNECT_S):
+            _, writer = await asyncio.open_connection(parts.hostname, port)
+    except (OSError, ValueError, TimeoutError) as error:
+        return str(error) or "no answer"
+    writer.close()
+    return None
 
 
 def _key(home: Home) -> Check:
@@ -160,8 +192,8 @@ def _database(home: Home) -> Check:
             part="database",
             ok=False,
             found=f"{path}: {fault}",
-            hint="transcripts and published memory are not in it and are safe; "
-            f"stop memoryd, move {path.name}* aside, and import {home.sessions}",
+            hint="transcripts and published memory are not in it; stop memoryd and keep a copy of "
+            f"{home.root} before anything else",
         )
     return Check(part="database", ok=True, found=f"{path}, {path.stat().st_size >> 10} KiB, sound")
 
@@ -173,7 +205,11 @@ async def _owner(home: Home) -> Check:
         pid = OwnerLock(home).owner_pid()
         return Check(part="server", ok=True, found=f"process {pid} serves this home")
     lock = OwnerLock(home)
-    if lock.try_acquire():
+    try:
+        free = lock.try_acquire()
+    except StateError as error:
+        return Check(part="server", ok=False, found=str(error), hint="mend the home first")
+    if free:
         lock.release()
         return Check(part="server", ok=True, found="none runs; commands start one as they need it")
     return Check(

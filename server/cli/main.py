@@ -6,6 +6,7 @@ Nothing heavy is imported here: a relaying `app-server` must be up within a tent
 import argparse
 import gc
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -27,25 +28,35 @@ The home is $MEMORYD_HOME, else ~/.memoryd. Settings live in its config.toml.
 
 
 # Loading modules makes many objects and no garbage: with the interpreter's own threshold of 700
-# looking for it takes a tenth of the start.
-_GARBAGE_THRESHOLDS = (20_000, 10, 10)
+# looking for it takes a tenth of the start. A server sets its own once it has started.
+_GARBAGE_THRESHOLD = 500_000
 
 
 def main(argv: Sequence[str]) -> int:
     """Run one command; the exit status."""
-    gc.set_threshold(*_GARBAGE_THRESHOLDS)
+    gc.set_threshold(_GARBAGE_THRESHOLD)
     arguments = parser().parse_args(argv)
     arguments.overrides = [*arguments.overrides_before, *arguments.overrides_after]
     run = importlib.import_module(f"server.cli.{arguments.module}").run
     try:
-        return int(run(arguments))
+        status = int(run(arguments))
+        sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        return _nobody_reads()
     except (ServerError, StateError) as failure:
         if arguments.debug:
             raise
         print(f"memoryd: {failure}", file=sys.stderr)
         return getattr(failure, "status", 1)
+
+
+def _nobody_reads() -> int:
+    """Whoever read our output has enough, as `head` does: no word about it, no second try."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,10 +1,13 @@
 """How results look on a terminal: plain lines that a person reads once and understands."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
+
+from server.errors import CommandFailed
 
 Json = Mapping[str, Any]
 
@@ -50,7 +53,10 @@ def imported(result: Json) -> Iterable[str]:
     yield (
         f"{count(result['found'], 'session file')} found: {did} {result['imported']} new and "
         f"{result['updated']} that grew, {result['unchanged']} unchanged"
+        + (f", {result['older']} older than asked for" if result["older"] else "")
     )
+    if not result["found"]:
+        yield "session files are named rollout-….jsonl, as Codex writes them"
     if result["skippedLines"]:
         yield f"{count(result['skippedLines'], 'unreadable line')} skipped; the rest was read"
     for one in result["conflicts"]:
@@ -87,12 +93,15 @@ def consolidated(result: Json) -> Iterable[str]:
     yield f"model tokens: {tokens:,}"
 
 
-def overview(view: Json) -> Iterable[str]:
-    """The state of a home."""
+def overview(view: Json, *, joined: bool) -> Iterable[str]:
+    """The state of a home; `joined` when a server runs, not just this command."""
     server, threads, jobs = view["server"], view["threads"], view["jobs"]
     model = f", model {server['model']}" if server["model"] else ""
     yield f"home      {server['home']}"
-    yield f"server    memoryd {server['version']}, process {server['pid']}"
+    if joined:
+        yield f"server    memoryd {server['version']}, process {server['pid']}"
+    else:
+        yield "server    none runs; commands start one for their own time"
     yield f"provider  {server['provider']}{model}"
     yield (
         f"threads   {threads['stored']} stored ({threads['imported']} imported, "
@@ -132,7 +141,25 @@ def _budget(tokens: int | None) -> str:
 
 
 def told(lines: Iterable[str]) -> None:
-    """Print to standard output."""
-    for line in lines:
-        print(line)
-    sys.stdout.flush()
+    """Print to standard output.
+
+    Raises: CommandFailed, BrokenPipeError.
+    """
+    written("".join(f"{line}\n" for line in lines))
+
+
+def written(text: str) -> None:
+    """Write a piece of text to standard output at once.
+
+    Raises: CommandFailed, BrokenPipeError.
+    """
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What could not be written must not be tried again at the end of the process.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        why = error.strerror or error
+        raise CommandFailed(f"standard output cannot be written: {why}") from error

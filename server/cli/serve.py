@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 DEFAULT_LISTEN = "ws://127.0.0.1:4500"
 STDIO_DRAIN_S = 1.5
+GARBAGE_THRESHOLD = 10_000
 FORMS = "`ws://IP:PORT`, `unix://`, `unix://PATH`, `stdio://` or `off`"
 
 
@@ -103,6 +104,7 @@ async def _until_told(
     server = await start_server(settings)
     # What was loaded stays for good: no later look for garbage has to walk over it.
     gc.freeze()
+    gc.set_threshold(GARBAGE_THRESHOLD)
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -1,5 +1,6 @@
 """One turn over a connection: sends the text, follows the notifications to its end."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -26,17 +27,51 @@ async def start_thread(client: Client, cwd: str) -> str:
     return str(reply["thread"]["id"])
 
 
+class Interrupted(CommandFailed):
+    """The turn ended because it was told to."""
+
+
+def place(citation: Json) -> str:
+    """`FILE:LINE` or `FILE:FIRST-LAST`."""
+    first, last = citation["lineStart"], citation["lineEnd"]
+    return f"{citation['path']}:{first}" + (f"-{last}" if last != first else "")
+
+
 async def say(
-    client: Client, thread_id: str, text: str, *, on_text: Callable[[str], None]
+    client: Client,
+    thread_id: str,
+    text: str,
+    *,
+    on_text: Callable[[str], None],
+    interrupted: asyncio.Event | None = None,
 ) -> Spoken:
     """Run one turn, giving each piece of the answer to `on_text` as it comes.
 
-    Raises: CommandFailed when the turn failed or was interrupted.
+    Setting `interrupted` stops the turn on the server.
+    Raises: Interrupted; CommandFailed when the turn failed.
     """
     reply = await client.request(
         "turn/start", {"threadId": thread_id, "input": [{"type": "text", "text": text}]}
     )
     turn_id = reply["turn"]["id"]
+    stopping = asyncio.ensure_future(_stop(client, thread_id, turn_id, interrupted))
+    try:
+        return await _followed(client, thread_id, turn_id, on_text)
+    finally:
+        stopping.cancel()
+
+
+async def _stop(
+    client: Client, thread_id: str, turn_id: str, interrupted: asyncio.Event | None
+) -> None:
+    if interrupted is not None:
+        await interrupted.wait()
+        await client.request("turn/interrupt", {"threadId": thread_id, "turnId": turn_id})
+
+
+async def _followed(
+    client: Client, thread_id: str, turn_id: str, on_text: Callable[[str], None]
+) -> Spoken:
     answer, citation = "", None
     async for note in client.notifications():
         params = note.get("params", {})
@@ -62,5 +97,7 @@ async def say(
 def _check(turn: dict[str, Any]) -> None:
     if turn["status"] == "completed":
         return
+    if turn["status"] == "interrupted":
+        raise Interrupted("the turn was interrupted", status=130)
     error = (turn.get("error") or {}).get("message")
     raise CommandFailed(f"the turn {turn['status']}" + (f": {error}" if error else ""))

@@ -61,10 +61,11 @@ class ReadingHandlers:
         state = self._services.state
         async with state.database.reading() as read:
             page = await state.threads.page(read, query)
-        shown = [(row, self._row_view(row)) for row in page.rows]
+        # Made one by one, so that none is made beyond what fits.
+        shown = ((row, self._row_view(row)) for row in page.rows)
         fitting = fitting_rows(shown, lambda pair: len(pair[1].to_json()))
         onward = page.next_cursor
-        if len(fitting) < len(shown):
+        if len(fitting) < len(page.rows):
             last = fitting[-1][0]
             at_ms = last.created_at_ms if query.sort == "created_at" else last.updated_at_ms
             onward = ThreadCursor(at_ms, last.thread_id)

@@ -32,6 +32,7 @@ from server.handlers.settings_views import (
 from server.wire.dispatch import Call
 from state.errors import RolloutMissing
 from state.ids import ThreadId
+from state.policy.redaction import redact
 from state.stores.withdrawal import delete_thread_memory
 
 NAME_CHARACTERS_MAX = 1_000
@@ -95,7 +96,7 @@ class ThreadHandlers:
         """Name a thread and tell everyone."""
         services = self._services
         thread_id = thread_id_of(params.thread_id)
-        name = params.name.strip()[:NAME_CHARACTERS_MAX]
+        name = redact(params.name.strip())[:NAME_CHARACTERS_MAX]
         if not name:
             raise refused("thread name must not be empty")
         found = await self._stored(thread_id)

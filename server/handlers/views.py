@@ -5,7 +5,9 @@ one bad item would make a client refuse its whole page.
 """
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, get_args
 
 from protocol.messages.items import THREAD_ITEM, ThreadItem
@@ -149,7 +151,7 @@ def stored_thread(
         updated_at=row.updated_at_ms // 1000,
         recency_at=row.updated_at_ms // 1000,
         status=NOT_LOADED if status is None else status_view(status),
-        path=str(home.root / row.rollout_path),
+        path=os.path.join(home.root, row.rollout_path),
         cwd=row.cwd,
         cli_version=row.cli_version,
         originator=row.originator,
@@ -187,6 +189,7 @@ def draft_thread(
     )
 
 
+@lru_cache(maxsize=64)
 def source_view(source: str) -> SessionSource:
     """The stored source in the words of the wire."""
     try:

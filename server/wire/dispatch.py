@@ -6,6 +6,7 @@ incident number, and its text stays in the log. The library that dispatches woul
 never sees an exception of ours.
 """
 
+import inspect
 import logging
 import secrets
 import traceback
@@ -177,6 +178,8 @@ def _library_dispatch(bindings: Bindings) -> _Dispatch:
                 invocation.error = error
             return Success()
 
+        # The library asks for it at every call, and would work it out each time.
+        method.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]
         return method
 
     methods: dict[str, Callable[..., Any]] = {

@@ -110,7 +110,9 @@ class HttpListener:
             self._listener = bind_tcp(self._where.host, self._where.port)
             self._port = self._listener.getsockname()[1]
         # It logs request lines, and their query may hold the secret.
-        logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+        log = logging.getLogger("uvicorn.error")
+        log.setLevel(logging.WARNING)
+        log.addFilter(_is_no_refusal)
         self._config.load()
         server = uvicorn.Server(self._config)
         server.lifespan = self._config.lifespan_class(self._config)
@@ -321,6 +323,11 @@ class _Frames(WebSocketsSansIOProtocol):
             self.read_paused = False
             self.transport.resume_reading()
         self.close_timer = self.loop.call_later(self.close_s, self.transport.abort)
+
+
+def _is_no_refusal(record: logging.LogRecord) -> bool:
+    """The library calls it an error when an upgrade is answered with a status instead."""
+    return "without completing handshake" not in record.getMessage()
 
 
 async def _deny(send: Send, status: int, text: str) -> None:

@@ -190,12 +190,14 @@ def find_rollouts(path: Path) -> list[Path]:
 
     Links below the path are not followed. Of a plain and a compressed form the plain one counts.
 
-    Raises: FileNotFoundError.
+    Raises: FileNotFoundError, RolloutUnreadable.
     """
     if path.is_file():
         return [path]
-    if not path.is_dir():
+    if not path.exists():
         raise FileNotFoundError(path)
+    if not path.is_dir():
+        raise RolloutUnreadable(path, "it is neither a file nor a folder")
     homes = [path / "sessions", path / "archived_sessions"]
     roots = [one for one in homes if one.is_dir()] if homes[0].is_dir() else [path]
     found: set[Path] = set()

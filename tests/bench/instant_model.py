@@ -49,7 +49,7 @@ def answer(deltas: int, text: str | None = None) -> bytes:
         "total_tokens": 1020,
     }
     response = {"id": "resp_1", "object": "response", "status": "in_progress", "output": []}
-    events = [
+    events: list[dict[str, object]] = [
         {"type": "response.created", "response": response},
         {
             "type": "response.output_item.added",

@@ -27,7 +27,7 @@ def write_sessions(sessions: Path, count: int, *, turns: int = 3, cwd: str = "/t
 
 def _session(thread_id: str, at: datetime, number: int, *, turns: int, cwd: str) -> str:
     stamp = f"{at:%Y-%m-%dT%H:%M:%S}.000Z"
-    meta = {
+    meta: dict[str, object] = {
         "id": thread_id,
         "timestamp": stamp,
         "cwd": cwd,

@@ -141,6 +141,8 @@ class ResponsesServer:
         self._changed = asyncio.Condition()
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
+        self.accepted = 0
+        """Connections that were made to it so far."""
         self._count = 0
 
     async def __aenter__(self) -> Self:
@@ -176,6 +178,7 @@ class ResponsesServer:
             await self._changed.wait_for(lambda: len(self.requests) >= count)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.accepted += 1
         task = asyncio.create_task(self._serve(reader, writer))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)

@@ -37,6 +37,8 @@ MODELS = (
     ),
 )
 _CUT = "stream disconnected before completion"
+_END_WAIT_S = 1.0
+"""How long a server may take to end a response behind its last event."""
 
 
 class OpenAIResponses:
@@ -49,6 +51,7 @@ class OpenAIResponses:
         self._client: openai.AsyncOpenAI | None = None
         self._namespaces = True
         self._loading = asyncio.Lock()
+        self._left: set[asyncio.Task[None]] = set()
 
     @property
     def name(self) -> str:
@@ -71,6 +74,9 @@ class OpenAIResponses:
     async def close(self) -> None:
         """Close its connections."""
         client, self._client = self._client, None
+        for task in self._left:
+            task.cancel()
+        await asyncio.gather(*self._left, return_exceptions=True)
         if client is not None:
             await client.close()
 
@@ -87,20 +93,25 @@ class OpenAIResponses:
             )
         client = await self._ready()
         response = await self._opened(client, request)
+        chunks, whole = response.aiter_bytes(), False
         try:
             rate_limits = from_headers(response.headers, now_ms=self._clock.now_ms())
-            async for raw in self._read(response):
+            async for raw in self._read(chunks):
                 for event in model_events(
                     raw,
                     tools=request.tools,
                     rate_limits=rate_limits,
                     delta_bytes_max=self._limits.delta_bytes_max,
                 ):
+                    whole = isinstance(event, Completed)
                     yield event
-                    if isinstance(event, Completed):
+                    if whole:
                         return
         finally:
-            await response.aclose()
+            if whole:
+                self._leave(response, chunks)
+            else:
+                await response.aclose()
         raise ProviderFailed("other", _CUT, retryable=True)
 
     async def _opened(self, client: "openai.AsyncOpenAI", request: ModelRequest) -> Any:
@@ -138,12 +149,20 @@ class OpenAIResponses:
             ) from error
         return stream.response
 
-    async def _read(self, response: Any) -> AsyncIterator[Sequence[Mapping[str, Any]]]:
+    def _leave(self, response: Any, chunks: AsyncIterator[bytes]) -> None:
+        """Read what stands behind the last event, so that the next call can use the connection."""
+        task = asyncio.create_task(_to_its_end(response, chunks))
+        self._left.add(task)
+        task.add_done_callback(self._left.discard)
+
+    async def _read(
+        self, chunks: AsyncIterator[bytes]
+    ) -> AsyncIterator[Sequence[Mapping[str, Any]]]:
         import httpx2
 
         reader = SseReader(event_bytes_max=self._limits.event_bytes_max)
         try:
-            async for chunk in response.aiter_bytes():
+            async for chunk in chunks:
                 if events := reader.feed(chunk):
                     yield events
             if events := reader.finish():
@@ -235,7 +254,8 @@ def body_of(request: ModelRequest, *, namespaces: bool) -> dict[str, Any]:
                 "type": "json_schema",
                 "name": "output_schema",
                 "strict": True,
-                "schema": request.output_schema,
+                # A recipe holds it read-only, which is nothing that JSON knows.
+                "schema": dict(request.output_schema),
             }
         }
     return body
@@ -245,6 +265,19 @@ def refuses_namespaces(error: ProviderFailed) -> bool:
     """Whether a refusal speaks of the tools that were sent."""
     said = error.message.lower()
     return "namespace" in said or "tools" in said or "tool type" in said
+
+
+async def _to_its_end(response: Any, chunks: AsyncIterator[bytes]) -> None:
+    import httpx2
+
+    try:
+        async with asyncio.timeout(_END_WAIT_S):
+            async for _ in chunks:
+                pass
+    except (TimeoutError, httpx2.HTTPError):
+        return  # the answer was whole; only the connection is lost
+    finally:
+        await response.aclose()
 
 
 LARGE_ITEMS = 200

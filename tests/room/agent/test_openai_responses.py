@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -216,7 +217,10 @@ async def test_a_server_without_namespaces_gets_flat_functions(
 async def test_a_strict_schema_is_passed_on(
     model: ResponsesServer, provider: OpenAIResponses
 ) -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    # Read-only, as the recipes of learning hold theirs.
+    schema = MappingProxyType(
+        {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    )
     got = await events(provider, request(output_schema=schema))
     text = "".join(one.text for one in got if isinstance(one, MessageDelta))
     assert text == '{"a": "scripted-a"}'
@@ -240,3 +244,12 @@ async def test_an_abandoned_stream_ends_the_call(
         await reading
     # The client is still good for the next call.
     assert isinstance((await events(provider, request()))[-1], Completed)
+
+
+async def test_the_next_call_finds_the_connection_of_the_last_one_open(
+    model: ResponsesServer, provider: OpenAIResponses
+) -> None:
+    for _ in range(3):
+        await events(provider, request())
+        await asyncio.gather(*provider._left)
+    assert (len(model.requests), model.accepted) == (3, 1)
