@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 DEFAULT_LISTEN = "ws://127.0.0.1:4500"
 STDIO_DRAIN_S = 1.5
 GARBAGE_THRESHOLD = 10_000
-THREAD_SECONDS_MAX = 0.001
 FORMS = "`ws://IP:PORT`, `unix://`, `unix://PATH`, `stdio://` or `off`"
 
 
@@ -106,8 +105,6 @@ async def _until_told(
     # What was loaded stays for good: no later look for garbage has to walk over it.
     gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD)
-    # A thread that reads a long file or loads a library gives way to the loop sooner than in 5 ms.
-    sys.setswitchinterval(THREAD_SECONDS_MAX)
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

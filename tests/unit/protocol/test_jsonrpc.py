@@ -34,7 +34,7 @@ def test_a_request_keeps_its_id_and_needs_no_version_member(request_id: int | st
         ('{"method": "thread/list"', -32700, None),
         ("\x00", -32700, None),
         ("", -32700, None),
-        ('{"a": "\\ud800"}', -32700, None),
+        ('{"a": "\\ud800"}', -32600, None),
         ("[1,2]", -32600, None),
         ("[]", -32600, None),
         ('[{"id":1,"method":"x"}]', -32600, None),
