@@ -218,7 +218,7 @@ async def test_lists_hold_threads_of_every_provider_and_page_without_loss(tmp_pa
     async with serving(tmp_path) as home, home.wire.client("pair") as client:
         made = []
         for number in range(5):
-            thread = await started(client, cwd=f"/work/{number % 2}")
+            thread = await started(client, cwd=f"/projects/{number % 2}")
             await said(client, thread, f"about topic-{number}")
             made.append(thread)
         found: list[str] = []
@@ -231,8 +231,8 @@ async def test_lists_hold_threads_of_every_provider_and_page_without_loss(tmp_pa
                 break
         assert found == made[::-1]
         for filters, expected in (
-            ({"cwd": "/work/1"}, [3, 1]),
-            ({"cwd": ["/work/1", "/nowhere"]}, [3, 1]),
+            ({"cwd": "/projects/1"}, [3, 1]),
+            ({"cwd": ["/projects/1", "/nowhere"]}, [3, 1]),
             ({"searchTerm": "topic-2"}, [2]),
             ({"searchTerm": "  "}, [4, 3, 2, 1, 0]),
             ({"sortDirection": "asc", "limit": 1}, [0]),
