@@ -15,10 +15,12 @@ from typing import Literal
 from memory_read.inert import made_inert
 from memory_read.snapshot import MemorySnapshot, PendingNote
 from state.home import Home
-from state.policy.budget import cut_at_lines, estimate_tokens
+from state.policy.budget import chunk_utf8, cut_at_lines, estimate_tokens
 
 SUMMARY_TOKENS_MAX = 2_500
 NOTES_TOKENS_MAX = 600
+PART_BYTES_MAX = {"v2": 8_900}
+"""Versions whose section comes in parts of at most so many bytes; joined they are the section."""
 BEGINS = "========= MEMORY_SUMMARY BEGINS ========="
 ENDS = "========= MEMORY_SUMMARY ENDS ========="
 NOTES_BEGIN = "========= PENDING_NOTES BEGIN ========="
@@ -70,6 +72,7 @@ def memory_section(
         str(memory.folder),
         summary,
         notes,
+        version=version,
         tokens_max=tokens_max,
         dedicated_tools=dedicated_tools,
     )
@@ -85,6 +88,7 @@ def render_section(
     summary: str | None,
     notes: Sequence[PendingNote],
     *,
+    version: str = "v1",
     tokens_max: int,
     dedicated_tools: bool,
 ) -> MemorySection:
@@ -94,7 +98,7 @@ def render_section(
     note_way = (
         _TOOL_NOTE if dedicated_tools else Template(_FILE_NOTE).substitute(base_path=base_path)
     )
-    text = _template().substitute(
+    text = _template(version).substitute(
         base_path=base_path,
         at="" if dedicated_tools else f"{base_path}/",
         ways=_TOOL_WAYS if dedicated_tools else _FILE_WAYS,
@@ -102,8 +106,9 @@ def render_section(
         summary_part=summary_part,
         notes_part=notes_part,
     )
+    most = PART_BYTES_MAX.get(version)
     return MemorySection(
-        parts=(text,),
+        parts=(text,) if most is None else tuple(chunk_utf8(text, most)),
         tokens=estimate_tokens(text),
         reason=None,
         withheld_lines=withheld + withheld_notes,
@@ -146,6 +151,6 @@ def _notes_part(notes: Sequence[PendingNote]) -> tuple[str, int, int]:
 
 
 @cache
-def _template() -> Template:
-    file = importlib.resources.files("memory_read").joinpath("templates", "v1.md")
+def _template(version: str) -> Template:
+    file = importlib.resources.files("memory_read").joinpath("templates", f"{version}.md")
     return Template(file.read_text("utf-8"))

@@ -19,6 +19,7 @@ from state.workspace.layout import (
     RAW_MEMORIES,
     SUMMARY,
 )
+from state.workspace.merges import has_conflict
 from state.workspace.repo import Baseline
 from state.workspace.root import ConfinedRoot
 from state.workspace.snapshot import FileContent
@@ -52,8 +53,14 @@ class MemorySnapshot:
         self._root = ConfinedRoot(self.folder)
 
     def summary(self) -> str | None:
-        """The whole summary as it stands; None when it is missing, unreadable or blank."""
+        """The whole summary as it stands; None when it is missing, unreadable or blank.
+
+        Where a merge was left undone in it, the version that was published last.
+        """
         text = self._text(SUMMARY)
+        if text is not None and has_conflict(text):
+            published = Baseline(self.folder).snapshot().text(SUMMARY)
+            text = None if published is None else redact(published)
         return text if text is not None and text.strip() else None
 
     def pending_notes(self) -> tuple[PendingNote, ...]:

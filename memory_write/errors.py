@@ -2,6 +2,7 @@
 
 MemoryWriteError
 ├── BadOutput             a model's reply is not the strict shape; nothing of it was kept
+├── NothingToImport       the named home of another agent holds no memory, and nothing came from it
 └── WorkCancelled         an ordered pass was stopped before its end; its jobs were given back
 
 `ModelFailed` stands in `ports.py`, since the implementations of the ports raise it. `LeaseLost` and
@@ -38,6 +39,13 @@ class BadOutput(MemoryWriteError):
     def reason(self) -> str:
         """As it stands with the job."""
         return f"bad_output:{self.kind}"
+
+
+class NothingToImport(MemoryWriteError):
+    """The named home of another agent holds no memory, and nothing came from it before."""
+
+    def __init__(self) -> None:
+        super().__init__("memory import requires at least one selected memory")
 
 
 class WorkCancelled(MemoryWriteError):

@@ -3,7 +3,7 @@
 Values of the original are named in `product.md` and `memory-write.md` section 2.4.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 ATTEMPTS_MAX = 3
 LEASE_S = 90
@@ -41,6 +41,10 @@ class Phase2Limits:
     unused_days_max: int = 30
     turns_max: int = 60
     tokens_max: int = 1_500_000
+    tokens_base: int = 200_000
+    """What a run may spend however little is new."""
+    tokens_per_new: int = 100
+    """What it may spend besides, for each token of what is new."""
     seconds_max: int = 1_200
     cooldown_s: int = 6 * 3_600
     lease_s: int = LEASE_S
@@ -75,3 +79,12 @@ class MemorySettings:
     phase2: Phase2Limits = Phase2Limits()
     budget: DailyBudget = DailyBudget()
     scheduler_interval_s: int = 300
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """Every version that is written, the one that is read first."""
+        return tuple(dict.fromkeys((self.version, *self.dual_write)))
+
+    def of_version(self, version: str) -> "MemorySettings":
+        """The same for one of the versions alone."""
+        return replace(self, version=version, dual_write=())

@@ -7,6 +7,7 @@ lets a consolidation look properly.
 
 import hashlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,6 +35,23 @@ def look_for_material(root: Path) -> Material:
     """
     found: list[tuple[str, int, bytes]] = []
     newest_ms = 0
+    for path, stat in _files(root):
+        try:
+            head = _head(path)
+        except (FileNotFoundError, PermissionError):
+            continue
+        newest_ms = max(newest_ms, stat.st_mtime_ns // 1_000_000)
+        found.append((os.path.relpath(path, root), stat.st_size, head))
+    digest = hashlib.sha256(repr(sorted(found)).encode("utf-8", "backslashreplace"))
+    return Material(digest=digest.hexdigest(), files=len(found), newest_ms=newest_ms)
+
+
+def count_changed_since(root: Path, at_ms: int) -> int:
+    """How many files of material were changed after that, by their own word. Blocks on files."""
+    return sum(stat.st_mtime_ns // 1_000_000 > at_ms for _, stat in _files(root))
+
+
+def _files(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
     pending = [root / EXTENSIONS]
     entries_left = ENTRIES_MAX
     while pending and entries_left > 0:
@@ -47,14 +65,9 @@ def look_for_material(root: Path) -> Material:
                     if entry.is_dir(follow_symlinks=False):
                         pending.append(Path(entry.path))
                     elif entry.is_file(follow_symlinks=False) and entry.name != _INSTRUCTIONS:
-                        stat = entry.stat(follow_symlinks=False)
-                        newest_ms = max(newest_ms, stat.st_mtime_ns // 1_000_000)
-                        name = os.path.relpath(entry.path, root)
-                        found.append((name, stat.st_size, _head(Path(entry.path))))
+                        yield Path(entry.path), entry.stat(follow_symlinks=False)
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             continue  # it went while we looked; the next look sees how things stand
-    digest = hashlib.sha256(repr(sorted(found)).encode("utf-8", "backslashreplace"))
-    return Material(digest=digest.hexdigest(), files=len(found), newest_ms=newest_ms)
 
 
 def _head(path: Path) -> bytes:

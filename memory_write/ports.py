@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from state.ids import ThreadId
+from state.policy.budget import chunk_utf8
 from state.rollouts.items import Transcript
 
 
@@ -20,6 +21,8 @@ class ModelUse:
     cached_input_tokens: int = 0
     output_tokens: int = 0
     reasoning_output_tokens: int = 0
+    model: str | None = field(default=None, compare=False)
+    """The model that was really called, where whoever called it says so."""
 
     def __add__(self, other: "ModelUse") -> "ModelUse":
         return ModelUse(
@@ -27,6 +30,7 @@ class ModelUse:
             cached_input_tokens=self.cached_input_tokens + other.cached_input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             reasoning_output_tokens=self.reasoning_output_tokens + other.reasoning_output_tokens,
+            model=self.model or other.model,
         )
 
     @property
@@ -85,6 +89,15 @@ class ExtractionRequest:
     output_schema: Mapping[str, Any]
     """The strict JSON Schema that the reply must have."""
     model: ModelChoice
+    message_bytes_max: int | None = None
+    """The input is sent in messages of at most so many bytes; None is one message."""
+
+    @property
+    def messages(self) -> Sequence[str]:
+        """The input as the user messages to send; joined they are the input."""
+        if self.message_bytes_max is None:
+            return (self.input_text,)
+        return tuple(chunk_utf8(self.input_text, self.message_bytes_max))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +159,19 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConsolidationStep:
+    """How far an agent is: what it did and used since it began, all its calls together."""
+
+    model_calls: int
+    tool_calls: int
+    use: ModelUse
+
+
+def _nobody_watches(step: ConsolidationStep) -> None:
+    """Where nobody asks how far an agent is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationRequest:
     """What the consolidation agent is asked to do."""
 
@@ -158,6 +184,8 @@ class ConsolidationRequest:
     budget: Budget
     model: ModelChoice
     job_key: str
+    progress: Callable[[ConsolidationStep], None] = _nobody_watches
+    """To be called after each model call; must not block."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,13 +228,17 @@ class Quota(Protocol):
         """None when work may start, else the reason it must wait."""
         ...
 
+    def until_ms(self) -> int | None:
+        """When what refuses now is over, as far as anybody said."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Announcement:
     """A step of background work, for whoever watches. Holds ids and counts, never memory text."""
 
     what: str
-    """`extraction/started`, `extraction/finished`, `consolidation/started`, `…/finished`."""
+    """`extraction/started`, `…/finished`, `consolidation/started`, `…/progress`, `…/finished`."""
     version: str
     data: Mapping[str, str | int | None] = field(default_factory=dict)
 

@@ -14,22 +14,25 @@ from typing import Protocol
 
 from memory_write.errors import WorkCancelled
 from memory_write.limits import MemorySettings
+from memory_write.loss import is_lost
 from memory_write.material import Material, look_for_material
 from memory_write.phase1.report import Phase1Report
 from memory_write.phase1.run import BusyThreads, GoOn
 from memory_write.phase2.run import Phase2Report
 from memory_write.ports import Announcement, Announcer
+from memory_write.recipes import recipe_of
 from state.clock import Clock
 from state.errors import StateError
 from state.ids import ThreadId
 from state.recovery import State
 from state.stores.backlog import Backlog
 from state.stores.jobs import CONSOLIDATION_KEY
+from state.stores.switch import is_paused
 
 _LOG = logging.getLogger(__name__)
 
 NUDGE_GAP_S = 5
-"""Nudges closer together than this share one pass."""
+"""Passes that nudges set off begin at least so far apart; those between share the next one."""
 BACKLOG_PAUSE_S = 1
 """Between two passes while there is a backlog."""
 BACKLOG_PASSES_MAX = 64
@@ -101,6 +104,8 @@ class Scheduler:
         self._loop: asyncio.Task[None] | None = None
         self._passes: set[asyncio.Task[ConsolidateReport]] = set()
         self._stopping = False
+        self._nudged_at_s: float | None = None
+        """When a nudge last set off a pass; a start or a timer leaves the first nudge free."""
         self._backlog_passes = 0
         self._consolidated: Material | None = None
         """What others had left in the folder when it was last consolidated."""
@@ -113,6 +118,10 @@ class Scheduler:
     def nudge(self, thread_id: ThreadId) -> None:
         """A turn with input began in this thread; returns at once."""
         self._current = thread_id
+        self._woken.set()
+
+    def wake(self) -> None:
+        """Something was handed on that may be done now; returns at once."""
         self._woken.set()
 
     async def consolidate(self, *, only: ThreadId | None) -> ConsolidateReport:
@@ -173,15 +182,28 @@ class Scheduler:
             sleeping.cancel()
             waking.cancel()
             await asyncio.wait((sleeping, waking))
-        early_s = min(NUDGE_GAP_S, pause_s) - (self._clock.monotonic_s() - started_s)
-        if early_s > 0:
-            await self._clock.sleep(early_s)
+        if not self._woken.is_set():
+            return
+        now_s = self._clock.monotonic_s()
+        if self._nudged_at_s is not None:
+            early_s = NUDGE_GAP_S - (now_s - self._nudged_at_s)
+            # Never beyond the time at which the pass would have come without a nudge.
+            early_s = min(early_s, pause_s - (now_s - started_s))
+            if early_s > 0:
+                await self._clock.sleep(early_s)
+        self._nudged_at_s = self._clock.monotonic_s()
 
     async def _pause_s(self, report: ConsolidateReport | None) -> float:
         if report is not None and report.phase1.more:
             return BACKLOG_PAUSE_S
-        interval_s = max(WAIT_MIN_S, self._settings.scheduler_interval_s)
+        interval_s: float = max(WAIT_MIN_S, self._settings.scheduler_interval_s)
         now_ms = self._clock.now_ms()
+        if report is not None and report.reason == "paused":
+            return interval_s
+        if report is not None and report.phase1.retry_at_ms is not None:
+            interval_s = min(
+                interval_s, max(WAIT_MIN_S, (report.phase1.retry_at_ms - now_ms) / 1_000)
+            )
         try:
             async with self._state.database.reading() as read:
                 next_ms = await self._backlog.next_at_ms(
@@ -204,6 +226,12 @@ class Scheduler:
 
         async def in_turn() -> ConsolidateReport:
             async with self._alone:
+                # Asked inside the turn: whoever pauses writes first and then ends what runs.
+                async with self._state.database.reading() as read:
+                    paused = await is_paused(read)
+                if paused:
+                    phase1 = Phase1Report(stopped_by="paused")
+                    return ConsolidateReport(phase1=phase1, phase2=None, reason="paused")
                 return await work()
 
         task = asyncio.create_task(in_turn(), name="memory pass")
@@ -225,6 +253,7 @@ class Scheduler:
             self._backlog_passes += 1
             return ConsolidateReport(phase1=phase1, phase2=None, reason="backlog")
         self._backlog_passes = 0
+        await self._replace_lost()
         material, is_new = await self._look()
         if not is_new and not await self._handed_on(self._settings.phase2.cooldown_s):
             return ConsolidateReport(phase1=phase1, phase2=None, reason="nothing_new")
@@ -326,6 +355,26 @@ class Scheduler:
             return found, True
         self._consolidated = found
         return found, False
+
+    async def _replace_lost(self) -> None:
+        """Have memory that somebody wiped made anew; what failed before keeps its delay."""
+        version = self._settings.version
+        async with self._state.database.reading() as read:
+            edition = await self._state.editions.latest(read, version)
+            counts = await self._state.outputs.counts(read, version)
+            job = await self._state.jobs.get(
+                read, version=version, kind="consolidation", key=CONSOLIDATION_KEY
+            )
+        settled = job is None or job.status == "done"
+        if edition is None or not counts.selected or not settled:
+            return
+        folder = self._state.home.memories(version)
+        if await asyncio.to_thread(is_lost, folder, recipe_of(version)):
+            _LOG.warning("published memory %s is gone from %s; it is made anew", version, folder)
+            async with self._state.database.writing() as tx:
+                await self._state.jobs.enqueue_consolidation(
+                    tx, version=version, watermark_ms=0, urgent=True
+                )
 
     async def _has_memory(self) -> bool:
         async with self._state.database.reading() as read:

@@ -160,9 +160,9 @@ MEMORY_STATUS = Method(
 )
 MEMORY_RESET = Method(
     "memory/reset",
-    params=EmptyParams,
+    params=memory.ResetParams,
     result=EmptyResult,
-    summary="Empty memory; threads and their modes stay.",
+    summary="Empty memory, for good or to be learned anew; threads and their modes stay.",
     experimental=True,
     params_optional=True,
 )
@@ -182,11 +182,25 @@ MEMORY_OVERVIEW = Method(
     experimental=True,
     params_optional=True,
 )
+MEMORY_PAUSE = Method(
+    "memory/pause",
+    params=memory.PauseParams,
+    result=memory.PauseResult,
+    summary="Stop all learning at once until it is lifted, also over a restart; or let it go on.",
+    experimental=True,
+)
 THREAD_IMPORT = Method(
     "thread/import",
     params=memory.ImportParams,
     result=memory.ImportResult,
     summary="Bring in session files; they are copied and never changed.",
+    experimental=True,
+)
+MEMORY_IMPORT = Method(
+    "memory/import",
+    params=memory.AgentMemoryParams,
+    result=memory.AgentMemoryResult,
+    summary="Bring in the memory files of another agent as an extension; they are only read.",
     experimental=True,
 )
 MODEL_LIST = Method(
@@ -236,6 +250,8 @@ CLIENT_METHODS: tuple[Method, ...] = (
     MEMORY_RESET,
     MEMORY_CONSOLIDATE_START,
     MEMORY_OVERVIEW,
+    MEMORY_PAUSE,
+    MEMORY_IMPORT,
     MODEL_LIST,
     CONFIG_READ,
     CONFIG_REQUIREMENTS_READ,

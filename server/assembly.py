@@ -15,14 +15,16 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from memory_write.controls.agent_memories import AgentMemoryImport
+from memory_write.controls.pause import MemoryPause
 from memory_write.controls.reset import MemoryReset
 from memory_write.controls.transfer import SessionImport
-from memory_write.phase1.run import Phase1
+from memory_write.lanes import lanes_of
 from memory_write.phase2.recover import recover
-from memory_write.phase2.run import Phase2
+from memory_write.phase2.restore import restore_published
 from memory_write.ports import Steps, no_steps
-from memory_write.scheduler import Scheduler
-from server.agent.background import BackgroundModels, ProviderQuota
+from server.agent.background import BackgroundModels
+from server.agent.background_quota import ProviderQuota
 from server.agent.inputs import ThreadSettings
 from server.agent.limits import AgentSettings, BackgroundLimits, ModelLimits
 from server.agent.live_threads import LiveThreads
@@ -45,9 +47,13 @@ from server.wire.pair import PairClient, PairTransport, make_pair
 from server.wire.unix import RelayListener
 from state.clock import Clock, SystemClock
 from state.errors import HomeBusy
+from state.home import Home
 from state.ids import ThreadId
 from state.owner import OwnerLock
-from state.recovery import State, open_state
+from state.policy.redaction import use_second_pass
+from state.policy.second_pass import SecondPass
+from state.policy.second_pass import installed as second_pass_installed
+from state.recovery import State, open_state, refuse_newer
 
 FAREWELL_S = 2.0
 """How long background work and the goodbyes of one listener may take at the end."""
@@ -90,7 +96,7 @@ class Server:
         """Start nothing new, let running turns end within that time, then close everything."""
         self._draining.set()
         await self.services.live.close(drain_s)
-        await self.services.scheduler.stop(min(drain_s, FAREWELL_S))
+        await self.services.lanes.stop(min(drain_s, FAREWELL_S))
         for task in list(self._pairs):
             task.cancel()
         await self._stack.aclose()
@@ -131,7 +137,7 @@ async def start_server(settings: Settings, choices: Choices = Choices()) -> Serv
         await relay.start()
         stack.push_async_callback(relay.stop, choices.wire.farewell_s)
         if choices.learning:
-            services.scheduler.start()
+            services.lanes.start()
         return Server(services, connect, stack.pop_all(), draining)
     raise AssertionError("the block above returns or raises")
 
@@ -141,15 +147,29 @@ async def _owned_state(
 ) -> State:
     """The opened home, its lock held, and what a crash left open settled."""
     home = settings.home
+    await asyncio.to_thread(refuse_newer, home)
     await asyncio.to_thread(home.prepare)
     lock = OwnerLock(home)
     if not lock.try_acquire():
         raise HomeBusy(home.root, lock.owner_pid())
     stack.callback(lock.release)
-    state = await open_state(home, choices.clock, instance_id)
+    state = await open_state(home, choices.clock, instance_id, lock=lock)
     stack.push_async_callback(state.close)
+    _use_scanner(home, stack)
+    await restore_published(state, settings.memory.phase2)
     await recover(state, choices.steps, settings.memory.phase2)
     return state
+
+
+def _use_scanner(home: Home, stack: AsyncExitStack) -> None:
+    """Let the scanner of the extra `secrets` look for secrets too; its rules load meanwhile."""
+    if not second_pass_installed():
+        return
+    second = SecondPass(home.run / "scanner")
+    use_second_pass(second)
+    stack.callback(use_second_pass, None)
+    loading = asyncio.create_task(asyncio.to_thread(second.load), name="scanner rules")
+    stack.callback(loading.cancel)
 
 
 def _services(
@@ -169,22 +189,22 @@ def _services(
     background = BackgroundLimits(remaining_percent_min=settings.rate_limit_remaining_percent_min)
     models = BackgroundModels(providers, clock=clock, limits=background)
     quota = ProviderQuota(providers, clock=clock, limits=background)
-    scheduler = Scheduler(
-        Phase1(state, models, quota, fan.announce, memory, choices.steps),
-        Phase2(state, models, quota, fan.announce, memory, choices.steps),
+    lanes = lanes_of(
         state,
-        memory,
-        clock,
+        models,
+        quota,
         fan.announce,
-        lambda: live.busy(),  # the scheduler and the threads know of each other by two calls only
+        memory,
+        lambda: live.busy(),  # the lanes and the threads know of each other by two calls only
+        choices.steps,
     )
     live = LiveThreads(
         state,
         providers,
         _agent_settings(settings),
         events=fan,
-        nudge=scheduler.nudge,
-        memory=LiveMemory(state, version=memory.version),
+        nudge=lanes.nudge,
+        memory=LiveMemory(state),
         clock=clock,
         model_limits=choices.model,
     )
@@ -196,9 +216,12 @@ def _services(
         live=live,
         providers=providers,
         hub=hub,
-        scheduler=scheduler,
+        lanes=lanes,
         importer=SessionImport(state),
-        reset=MemoryReset(state, scheduler),
+        agent_memories=AgentMemoryImport(state, lanes.versions),
+        reset=MemoryReset(state, lanes),
+        pause=MemoryPause(state, lanes, fan.announce),
+        quota=quota,
         identity=_identity(instance_id),
         orders=Orders(),
         default_cwd=_working_folder(),

@@ -23,6 +23,11 @@ def codex_home_from_environment() -> Path:
     return Path(variable("CODEX_HOME") or "~/.codex").expanduser().absolute()
 
 
+def claude_home_from_environment() -> Path:
+    """The home of Claude Code, for import only."""
+    return Path(variable("CLAUDE_CONFIG_DIR") or "~/.claude").expanduser().absolute()
+
+
 def terminal_name() -> str:
     """The terminal this process runs in, for the user agent."""
     return variable("TERM_PROGRAM") or variable("TERM") or "unknown"

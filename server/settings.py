@@ -18,7 +18,10 @@ from state.home import Home
 OFFLINE = "offline"
 OPENAI = "openai"
 OPENAI_BASE_URL = "https://api.openai.com/v1"
-BUILT_VERSIONS = ("v1",)
+BUILT_VERSIONS = ("v1", "v2")
+DEFAULT_VERSION = "v1"
+DUAL_WRITE_TRUE = ("v1", "v2")
+"""What `dual_write = true` writes, as in the original."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,24 +81,7 @@ def _settings(home: Home, read: ReadConfig) -> Settings:
                     line=line_of(text, ("memories", key)),
                 )
             )
-    version = memories.version
-    if version not in BUILT_VERSIONS:
-        warnings.append(
-            ConfigWarning(
-                message=f"`memories.version` {version} is not built yet; v1 is used",
-                path=home.config,
-                line=line_of(text, ("memories", "version")),
-            )
-        )
-        version = "v1"
-    if memories.dual_write:
-        warnings.append(
-            ConfigWarning(
-                message="`memories.dual_write` waits for a second memory version; v1 is written",
-                path=home.config,
-                line=line_of(text, ("memories", "dual_write")),
-            )
-        )
+    version, others = _versions(config, home.config, text, warnings)
     providers = _providers(config)
     provider = _chosen_provider(config, providers, home.config, text, warnings)
     return Settings(
@@ -109,20 +95,47 @@ def _settings(home: Home, read: ReadConfig) -> Settings:
         use_memories=config.features.memories and memories.use_memories,
         dedicated_tools=memories.dedicated_tools,
         rate_limit_remaining_percent_min=bounded["min_rate_limit_remaining_percent"],
-        memory=_memory_settings(config, version, bounded),
+        memory=_memory_settings(config, version, others, bounded),
         drain_s=max(0, config.server.drain_s),
         raw=read.merged,
         warnings=tuple(warnings),
     )
 
 
+def _versions(
+    config: ConfigFile, path: Path, text: str, warnings: list[ConfigWarning]
+) -> tuple[str, tuple[str, ...]]:
+    """The version that is read, and the further ones that are written; the unbuilt are told."""
+
+    def warn(message: str, key: str) -> None:
+        line = line_of(text, ("memories", key))
+        warnings.append(ConfigWarning(message=message, path=path, line=line))
+
+    version: str = config.memories.version
+    if version not in BUILT_VERSIONS:
+        warn(f"`memories.version` {version} is not built yet; {DEFAULT_VERSION} is used", "version")
+        version = DEFAULT_VERSION
+    asked = config.memories.dual_write
+    wanted = DUAL_WRITE_TRUE if asked is True else tuple(asked or ())
+    for unknown in dict.fromkeys(one for one in wanted if one not in BUILT_VERSIONS):
+        built = ", ".join(BUILT_VERSIONS)
+        warn(
+            f"`memories.dual_write` names {unknown[:40]}, which is not written; "
+            f"versions are {built}",
+            "dual_write",
+        )
+    others = (one for one in wanted if one in BUILT_VERSIONS and one != version)
+    return version, tuple(dict.fromkeys(others))
+
+
 def _memory_settings(
-    config: ConfigFile, version: str, bounded: Mapping[str, int]
+    config: ConfigFile, version: str, others: tuple[str, ...], bounded: Mapping[str, int]
 ) -> MemorySettings:
     memories = config.memories
     return MemorySettings(
         enabled=config.features.memories,
         version=version,
+        dual_write=others,
         generate=memories.generate_memories,
         extract_model=memories.extract_model,
         consolidation_model=memories.consolidation_model,

@@ -3,13 +3,17 @@
 Invariant: no transaction outlives its `async with` block, also when its task is cancelled at any
 await. COMMIT and ROLLBACK run in a shielded task; the driver works off its queue in order, so after
 an error that task first waits behind what was queued, then looks whether a transaction is open.
+What a transaction tells of itself is in the journal, on the disk, before it is committed.
 """
 
 import asyncio
+import errno
 import importlib.resources
+import os
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+import stat
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +21,9 @@ from typing import Any
 
 import aiosqlite
 
-from state.errors import DatabaseBusy, DatabaseUnusable
+from state.errors import DatabaseBroken, DatabaseBusy, DatabaseFull, DatabaseUnusable
 from state.home import FILE_MODE
+from state.journal import Journal
 
 SQLITE_MIN = (3, 40, 0)
 BUSY_TIMEOUT_MS = 5_000
@@ -26,7 +31,6 @@ READERS = 3
 CLOSE_PATIENCE_S = 2.0
 _PRAGMAS = (
     f"busy_timeout={BUSY_TIMEOUT_MS}",
-    "journal_mode=WAL",
     "synchronous=FULL",
     "foreign_keys=ON",
     "secure_delete=ON",
@@ -36,8 +40,16 @@ _PRAGMAS = (
     "journal_size_limit=67108864",
 )
 
+_LOG_MODE = {True: "PRAGMA journal_mode=WAL", False: "PRAGMA journal_mode=TRUNCATE"}
+_NOTE_SEQUENCE = (
+    "insert into meta (key, value) values ('journal_sequence', :sequence) "
+    "on conflict (key) do update set value = excluded.value"
+)
+
 Value = str | int | float | bytes | None
 Row = sqlite3.Row
+Told = Mapping[str, Value]
+"""One line of the journal: what changed, of which thread or version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +109,14 @@ class Reading:
 class Transaction(Reading):
     """The one open write transaction; a body awaits nothing but this."""
 
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        super().__init__(connection)
+        self.told: list[Told] = []
+
+    def tell(self, what: str, **facts: Value) -> None:
+        """Have this in the journal before the transaction is committed."""
+        self.told.append({"what": what, **facts})
+
     async def run(self, query: Query, /, **parameters: Value) -> int:
         """Run a statement; how many rows it changed."""
         async with self._connection.execute(query.sql, parameters) as cursor:
@@ -127,6 +147,8 @@ class Database:
         self, path: Path, writer: aiosqlite.Connection, readers: list[aiosqlite.Connection]
     ) -> None:
         self.path = path
+        self.journal: Journal | None = None
+        """Without one, what transactions tell is dropped."""
         self._writer = writer
         self._lock = asyncio.Lock()
         self._readers: asyncio.LifoQueue[aiosqlite.Connection] = asyncio.LifoQueue()
@@ -136,10 +158,12 @@ class Database:
             self._readers.put_nowait(reader)
 
     @classmethod
-    async def open(cls, path: Path, *, readers: int = READERS) -> "Database":
-        """Open or create the file, mode 0600.
+    async def open(
+        cls, path: Path, *, readers: int = READERS, write_ahead: bool = True, check: bool = False
+    ) -> "Database":
+        """Open or create the file, mode 0600; with `check` SQLite looks through it first.
 
-        Raises: DatabaseUnusable, DatabaseBusy.
+        Raises: DatabaseUnusable, DatabaseBroken, DatabaseFull, DatabaseBusy.
         """
         if sqlite3.sqlite_version_info < SQLITE_MIN:
             wanted = ".".join(map(str, SQLITE_MIN))
@@ -151,7 +175,11 @@ class Database:
             opened.append(writer)
             writer.row_factory = sqlite3.Row
             for pragma in _PRAGMAS:
-                await writer.execute(f"PRAGMA {pragma}")
+                # To its end: an open statement would keep the mode of the log.
+                await writer.execute_fetchall(f"PRAGMA {pragma}")
+            if check:
+                await _checked(writer)
+            await writer.execute_fetchall(_LOG_MODE[write_ahead])
             for _ in range(readers):
                 reader = await aiosqlite.connect(f"{uri}?mode=ro", uri=True, isolation_level=None)
                 opened.append(reader)
@@ -176,14 +204,15 @@ class Database:
     async def writing(self) -> AsyncIterator[Transaction]:
         """The write transaction: commits at the end of the block, rolls back on any error.
 
-        Raises: DatabaseBusy, DatabaseUnusable.
+        Raises: DatabaseBusy, DatabaseUnusable, DatabaseFull, JournalUnusable.
         """
         async with self._lock:
             self._refuse_when_closing()
+            tx = Transaction(self._writer)
             try:
                 # BEGIN stands inside the try: a cancellation may arrive while it is under way.
                 await self._writer.execute("BEGIN IMMEDIATE")
-                yield Transaction(self._writer)
+                yield tx
             except BaseException as error:
                 if isinstance(error, asyncio.CancelledError) and not self._closed:
                     await self._writer.interrupt()
@@ -194,10 +223,25 @@ class Database:
                     raise _translated(error, self.path) from error
                 raise
             try:
-                await _to_the_end(self._commit())
+                await _to_the_end(self._noted_and_committed(tx.told))
             except sqlite3.Error as error:
-                await _to_the_end(self._roll_back())
                 raise _translated(error, self.path) from error
+
+    async def _noted_and_committed(self, told: Sequence[Told]) -> None:
+        """What was told comes first: a crash in between is made good from the journal."""
+        journal = self.journal if told else None
+        noted = False
+        try:
+            if journal is not None:
+                await asyncio.to_thread(journal.append, told)
+                noted = True
+                await self._writer.execute(_NOTE_SEQUENCE, {"sequence": journal.sequence})
+            await self._commit()
+        except BaseException:
+            await self._roll_back()
+            if journal is not None and noted:
+                await asyncio.to_thread(journal.take_back)
+            raise
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Reading]:
@@ -226,6 +270,19 @@ class Database:
                 await _to_the_end(self._end_snapshot(reader, settled=settled))
         finally:
             self._readers.put_nowait(reader)
+
+    async def log_frames(self) -> int:
+        """How many frames of the write-ahead log are in use; what lies behind them is not.
+
+        Raises: DatabaseBusy, DatabaseUnusable.
+        """
+        async with self._lock:
+            self._refuse_when_closing()
+            try:
+                rows = await self._writer.execute_fetchall("PRAGMA wal_checkpoint(PASSIVE)")
+            except sqlite3.Error as error:
+                raise _translated(error, self.path) from error
+        return max(int(row[1]) for row in rows)
 
     async def close(self) -> None:
         """Close every connection; what is under way gets a moment to end, then is stopped."""
@@ -258,7 +315,7 @@ class Database:
     async def _commit(self) -> None:
         if self._closed:
             raise DatabaseUnusable(self.path, "it was closed")
-        # The body came to its end: what it asked for is done, so nothing is waited for first.
+        # The body came to its end, so nothing is waited for first.
         if self._writer.in_transaction:
             await self._writer.execute("COMMIT")
 
@@ -274,21 +331,22 @@ class Database:
 
 
 def _made_private(path: Path) -> str:
-    if not path.exists():
+    if not os.path.lexists(path):
         path.touch(mode=FILE_MODE)
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
     path.chmod(FILE_MODE)
     return path.absolute().as_uri()
 
 
 async def _close_all(connections: list[aiosqlite.Connection]) -> None:
-    # The writer last: only the last connection folds the write-ahead log back into the file, and
-    # one that reads only cannot.
+    # The writer last: the last one folds the log into the file, and one that reads only cannot.
     for connection in reversed(connections):
         await connection.close()
 
 
 async def _in_transaction(connection: aiosqlite.Connection) -> bool:
-    # A statement of no effect goes through the driver's queue, so that all before it are done.
+    # A statement of no effect goes through the driver's queue, so that all before it is done.
     await connection.execute("SELECT 1")
     return connection.in_transaction
 
@@ -315,28 +373,28 @@ def _is_of_the_file(error: BaseException) -> bool:
 
 def _translated(error: BaseException, path: Path) -> DatabaseBusy | DatabaseUnusable:
     text = str(error)
-    if isinstance(error, sqlite3.OperationalError) and ("locked" in text or "busy" in text):
-        return DatabaseBusy(path)
+    # The low byte of an extended code is its class; busy is never taken for broken.
+    match (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED | sqlite3.SQLITE_PROTOCOL:
+            return DatabaseBusy(path)
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return DatabaseBroken(path, text)
+        case sqlite3.SQLITE_FULL:
+            return DatabaseFull(path)
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DatabaseFull(path)
+    if isinstance(error, _Damaged):
+        return DatabaseBroken(path, text)
+    if isinstance(error, OSError):
+        text = error.strerror or text
     return DatabaseUnusable(path, text)
 
 
-def integrity_fault(path: Path) -> str | None:
-    """What SQLite's own check finds wrong with a database file; None when it is sound.
-
-    Reads only, also while another process writes; blocking.
-    """
-    try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-        try:
-            connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
-            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-        finally:
-            connection.close()
-    except sqlite3.Error as error:
-        return str(error)
-    return None if found == "ok" else str(found)
+class _Damaged(sqlite3.DatabaseError):
+    """What a check found wrong."""
 
 
-def sqlite_version() -> str:
-    """The version of the SQLite library in use."""
-    return sqlite3.sqlite_version
+async def _checked(writer: aiosqlite.Connection) -> None:
+    for row in await writer.execute_fetchall("PRAGMA quick_check(1)"):
+        if row[0] != "ok":
+            raise _Damaged(str(row[0]))

@@ -4,7 +4,10 @@ StateError
 ├── HomeUnusable          the home cannot be made, read or written
 ├── HomeBusy              another process owns the home
 ├── DatabaseUnusable      the database file cannot be opened or is not ours
-│   └── DatabaseTooNew    it was written by a later memoryd
+│   ├── DatabaseTooNew    it was written by a later memoryd
+│   ├── DatabaseBroken    its bytes are not those of a sound database
+│   └── DatabaseFull      the disk has no room for the change
+├── JournalUnusable       the journal beside the database cannot be read or written
 ├── DatabaseBusy          the write lock did not come free in time
 ├── MigrationChanged      an applied migration no longer has the text it had
 ├── RolloutMissing        a thread has no recorded file
@@ -61,6 +64,34 @@ class DatabaseTooNew(DatabaseUnusable):
         )
 
 
+class DatabaseBroken(DatabaseUnusable):
+    """The bytes are not those of a sound database; no transcript is in it, nor published memory."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            path, f"it is damaged ({reason}); transcripts and published memory are safe"
+        )
+        self.reason = reason
+
+
+class DatabaseFull(DatabaseUnusable):
+    """The disk has no room; nothing was changed, and the caller may try again."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path, "the disk is full; nothing was changed, it goes on when there is room"
+        )
+
+
+class JournalUnusable(StateError):
+    """The journal beside the database cannot be read or written; nothing was changed."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"journal {path} cannot be used: {reason}; nothing was changed")
+
+
 class DatabaseBusy(StateError):
     """The write lock did not come free in time; the caller may try again."""
 
@@ -72,10 +103,15 @@ class DatabaseBusy(StateError):
 class MigrationChanged(StateError):
     """A migration that was applied no longer has the text it had."""
 
-    def __init__(self, path: Path, name: str) -> None:
+    def __init__(self, path: Path, name: str, backup: Path | None = None) -> None:
         self.path = path
         self.name = name
-        super().__init__(f"migration {name} differs from the one applied to {path}")
+        self.backup = backup
+        kept = f"; a copy of the database was kept as {backup}" if backup else ""
+        super().__init__(
+            f"migration {name} differs from the one applied to {path}; nothing was changed{kept}; "
+            "start it with the memoryd that wrote it"
+        )
 
 
 class RolloutMissing(StateError):

@@ -2,6 +2,8 @@
 
 import os
 import secrets
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -10,6 +12,8 @@ from state.errors import HomeUnusable
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
+SHARING_PAUSES_S = (0.01, 0.02, 0.05, 0.1, 0.2)
+"""Waits after a refusal to rename, such as another program's hold on the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,11 @@ class Home:
     def database(self) -> Path:
         """The one database file."""
         return self.root / "state.sqlite"
+
+    @property
+    def journal(self) -> Path:
+        """What stands in no transcript and must outlive the database."""
+        return self.root / "journal.jsonl"
 
     @property
     def sessions(self) -> Path:
@@ -119,11 +128,24 @@ def write_private(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(path)
+        patiently(lambda: _replaced(partial, path))
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def patiently(step: Callable[[], None]) -> None:
+    """Do a rename or removal; a scanner or indexer that holds the file a moment is waited for.
+
+    Raises: OSError.
+    """
+    for pause_s in SHARING_PAUSES_S:
+        try:
+            return step()
+        except PermissionError:
+            time.sleep(pause_s)
+    step()
 
 
 def open_private(path: Path, flags: int) -> BinaryIO:
@@ -131,6 +153,10 @@ def open_private(path: Path, flags: int) -> BinaryIO:
     descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
     os.fchmod(descriptor, FILE_MODE)
     return os.fdopen(descriptor, "ab" if flags & os.O_APPEND else "wb")
+
+
+def _replaced(partial: Path, path: Path) -> None:
+    partial.replace(path)
 
 
 def sync_folder(folder: Path) -> None:

@@ -1,8 +1,8 @@
 """Emptying memory: rows, jobs and folders of every version; the threads keep their modes.
 
 Invariant: a root that is a link is refused before anything goes, so a refused reset changed
-nothing. The pass that runs is ended first, and jobs lose their rows, so that no work under way
-writes anything back afterwards.
+nothing; a root that is not there is not made. The pass that runs is ended first, and jobs lose
+their rows, so that no work under way writes anything back afterwards.
 """
 
 import asyncio
@@ -51,23 +51,25 @@ class MemoryReset:
         self._state = state
         self._passes = passes
 
-    async def run(self) -> ResetReport:
+    async def run(self, *, relearn: bool = False) -> ResetReport:
         """Clear rows, jobs and folders; threads and their memory modes stay.
 
-        Raises: WorkspaceUnsafe before anything was changed; HomeUnusable, OSError, DatabaseBusy.
+        What was said up to now is not learned again, unless `relearn` asks for just that.
+        Raises: WorkspaceUnsafe before anything was changed; OSError, DatabaseBusy.
         """
         await asyncio.to_thread(_check, self._state.home)
         async with self._passes.alone():
-            return await self._clear()
+            return await self._clear(relearn=relearn)
 
-    async def _clear(self) -> ResetReport:
+    async def _clear(self, *, relearn: bool) -> ResetReport:
         state = self._state
         await asyncio.to_thread(_check, state.home)
         outputs = jobs = 0
+        said_until_ms = 0 if relearn else state.clock.now_ms()
         async with state.database.writing() as tx:
             for version in VERSIONS:
                 jobs += await state.jobs.clear(tx, version)
-                outputs += await state.outputs.clear(tx, version)
+                outputs += await state.outputs.clear(tx, version, at_ms=said_until_ms)
             for edition in await state.editions.open_ones(tx):
                 await state.editions.abandon(tx, edition.edition_id, state.clock.now_ms())
         entries = await asyncio.to_thread(_empty, state.home)
@@ -89,8 +91,7 @@ def _check(home: Home) -> None:
 def _empty(home: Home) -> int:
     # Copies under way hold memory text too; they belong to a pass that was ended.
     _remove_entries(home.staging)
-    removed = sum(_remove_entries(root) for root in _roots(home))
-    return removed
+    return sum(_remove_entries(root) for root in _roots(home))
 
 
 def _remove_entries(root: Path) -> int:

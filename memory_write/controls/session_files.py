@@ -9,36 +9,22 @@ import os
 import re
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
-
-import orjson
+from typing import Literal
 
 from state.errors import RolloutUnreadable
 from state.home import Home, make_private_folder, open_private, sync_folder
-from state.ids import ThreadId, uuid7_time_ms
-from state.policy.preview import preview_of
-from state.policy.redaction import redact
-from state.rollouts.fragments import typed_text
-from state.rollouts.items import RolloutLine, SessionMeta, SkippedLine
-from state.rollouts.store import (
-    open_plain,
-    parse_time_ms,
-    read_lines,
-    read_meta,
-    rollout_path,
-    thread_id_of,
-)
-from state.stores.threads import MemoryMode, ThreadRow
+from state.rollouts.items import SessionMeta
+from state.rollouts.store import open_plain, read_meta, rollout_path, thread_id_of
+from state.rollouts.telling import Told, created_at_ms, tell
+from state.stores.recorded_rows import row_as_told
+from state.stores.threads import ThreadRow
 
 BLOCK_BYTES = 1_048_576
 # A compressed file may unfold without end.
 COPY_BYTES_MAX = 16 * 1024 * BLOCK_BYTES
-NAME_CHARS_MAX = 200
-_NAMES_BYTES_MAX = 64 * BLOCK_BYTES
 _DATED_NAME = re.compile(r"rollout-(\d{4})-(\d{2})-(\d{2})T[0-9-]{1,20}-[0-9a-f-]{36}\.jsonl")
-_MEMORY_MODES: tuple[MemoryMode, ...] = ("enabled", "disabled", "polluted")
 
 Relation = Literal["same", "grown", "behind", "rewritten"]
 
@@ -52,17 +38,6 @@ class Source:
     digest: str
     """Of the uncompressed bytes."""
     archived: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What the lines of a session tell of it."""
-
-    preview: str
-    updated_at_ms: int | None
-    model: str | None
-    memory_mode: MemoryMode
-    skipped_lines: int
 
 
 def examine(path: Path) -> Source:
@@ -138,114 +113,16 @@ def copy_private(source: Path, target: Path) -> tuple[str, Told]:
     return digest.hexdigest(), told
 
 
-def tell(path: Path) -> Told:
-    """What the lines of a session tell of it.
-
-    Raises: OSError, RolloutUnreadable.
-    """
-    meta = read_meta(path)
-    mode, model = meta.memory_mode, None
-    typed: str | None = None
-    updated_at_ms: int | None = None
-    skipped = 0
-    for line in read_lines(path):
-        if isinstance(line, SkippedLine):
-            skipped += 1
-            continue
-        updated_at_ms = parse_time_ms(line.timestamp) or updated_at_ms
-        typed = typed or typed_text(line)
-        if line.type == "turn_context":
-            model = line.payload.get("model", model)
-        elif line.type == "session_meta":
-            mode = _mode_in(line, meta.id) or mode
-    return Told(
-        preview=preview_of(typed or ""),
-        updated_at_ms=updated_at_ms,
-        model=model if isinstance(model, str) else None,
-        memory_mode=_memory_mode(mode),
-        skipped_lines=skipped,
-    )
-
-
 def row_of(
     source: Source, told: Told, *, path: str, digest: str, now_ms: int, name: str | None
 ) -> ThreadRow:
     """The row of an imported thread; `path` is that of the copy, relative to the home."""
-    meta = source.meta
-    made_ms = created_at_ms(meta) or told.updated_at_ms or now_ms
-    git = meta.git
-    return ThreadRow(
-        thread_id=meta.id,
-        rollout_path=path,
-        created_at_ms=made_ms,
-        updated_at_ms=told.updated_at_ms or made_ms,
-        cwd=meta.cwd,
-        preview=told.preview,
-        name=name,
-        source=wire_source(meta.source),
-        thread_source=meta.thread_source,
-        model_provider=meta.model_provider or "openai",
-        model=told.model,
-        cli_version=meta.cli_version,
-        originator=meta.originator,
-        history_mode=meta.history_mode,
-        memory_mode=told.memory_mode,
-        archived=source.archived,
-        git_branch=git.branch if git else None,
-        git_sha=git.commit_hash if git else None,
-        git_origin_url=redact(git.repository_url) if git and git.repository_url else None,
-        forked_from_id=meta.forked_from_id,
-        imported_from=str(source.path),
-        imported_digest=digest,
-        imported_at_ms=now_ms,
+    row = row_as_told(
+        source.meta, told, path=path, archived=source.archived, now_ms=now_ms, name=name
     )
-
-
-def created_at_ms(meta: SessionMeta) -> int | None:
-    """When the thread was made, by its own word or else by its id."""
-    return parse_time_ms(meta.timestamp) or uuid7_time_ms(meta.id)
-
-
-def wire_source(source: str | dict[str, Any]) -> str:
-    """The JSON text of a recorded source as clients know it."""
-    value: Any = source
-    if isinstance(source, str):
-        known = ("cli", "vscode", "exec", "appServer", "unknown")
-        value = source if source in known else {"custom": source}
-        value = "appServer" if source in ("mcp", "app_server") else value
-    elif (agent := source.get("subagent", source.get("subAgent"))) is not None:
-        value = {"subAgent": agent if _is_known_agent(agent) else {"other": _word(agent)}}
-    elif (inner := source.get("internal")) is not None:
-        value = {"subAgent": inner if _is_known_agent(inner) else {"other": _word(inner)}}
-    elif not isinstance(source.get("custom"), str):
-        value = "unknown"
-    return orjson.dumps(value).decode()
-
-
-def names_of(root: Path) -> dict[ThreadId, str]:
-    """The names that people gave to the threads of a Codex home; the last one counts."""
-    index = root / "session_index.jsonl"
-    names: dict[ThreadId, str] = {}
-    try:
-        with index.open("rb") as file:
-            for data in file.read(_NAMES_BYTES_MAX).splitlines():
-                _take_name(names, data)
-    except OSError:
-        # As good as a home whose threads nobody named.
-        return {}
-    return names
-
-
-def _take_name(names: dict[ThreadId, str], data: bytes) -> None:
-    try:
-        entry = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return
-    match entry:
-        case {"id": str(thread_id), "thread_name": str(name)}:
-            names[ThreadId(thread_id.lower())] = redact(name.strip())[:NAME_CHARS_MAX]
-        case _:
-            pass
+    return replace(
+        row, imported_from=str(source.path), imported_digest=digest, imported_at_ms=now_ms
+    )
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
@@ -256,29 +133,3 @@ def _blocks(path: Path) -> Iterator[bytes]:
             if size > COPY_BYTES_MAX:
                 raise RolloutUnreadable(path, f"it holds more than {COPY_BYTES_MAX} bytes")
             yield block
-
-
-def _mode_in(line: RolloutLine, thread_id: ThreadId) -> str | None:
-    meta = SessionMeta.parse(line.payload)
-    return meta.memory_mode if meta and meta.id == thread_id else None
-
-
-def _memory_mode(text: str | None) -> MemoryMode:
-    return next((mode for mode in _MEMORY_MODES if mode == text), "enabled")
-
-
-def _is_known_agent(agent: Any) -> bool:
-    if isinstance(agent, str):
-        return agent in ("review", "compact", "memory_consolidation")
-    spawn = agent.get("thread_spawn") if isinstance(agent, dict) else None
-    if isinstance(spawn, dict):
-        return isinstance(spawn.get("parent_thread_id"), str) and isinstance(
-            spawn.get("depth"), int
-        )
-    return isinstance(agent, dict) and isinstance(agent.get("other"), str)
-
-
-def _word(value: Any) -> str:
-    if isinstance(value, str):
-        return value[:64]
-    return str(next(iter(value), "unknown"))[:64] if isinstance(value, dict) else "unknown"

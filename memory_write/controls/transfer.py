@@ -13,21 +13,19 @@ from typing import NamedTuple, TypeVar, assert_never
 
 from memory_write.controls.session_files import (
     Source,
-    Told,
     copy_private,
     digest_of,
     examine,
-    names_of,
     relation,
     row_of,
     target_of,
-    tell,
 )
 from state.errors import HomeUnusable, RolloutUnreadable
 from state.home import Home
 from state.ids import ThreadId
 from state.recovery import State
 from state.rollouts.store import find_rollouts
+from state.rollouts.telling import Told, names_of, tell
 from state.stores.threads import ThreadRow
 
 T = TypeVar("T")

@@ -1,5 +1,6 @@
 """The `Consolidator` port by rules: reads the inputs with the file tools and writes both artefacts.
 
+A version with raw memories gets handbook and summary, one with recaps alone the summary.
 Invariant: it knows nothing but what the tools show it, and an unchanged input gives unchanged
 bytes, which are then not written again.
 """
@@ -10,18 +11,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memory_write.offline.compact import render_compact
 from memory_write.offline.folder import gather
 from memory_write.offline.gathered import Note, threads
 from memory_write.offline.hand_edits import HandEdits, carried, from_diff, joined
 from memory_write.offline.handbook import render_handbook
-from memory_write.offline.summary import render_summary
+from memory_write.offline.recaps import threads_of_recaps
+from memory_write.offline.resources import (
+    Resource,
+    read_resources,
+    render_resources,
+    render_routes,
+)
+from memory_write.offline.summary import HAND_HEADING, render_summary
 from memory_write.ports import ConsolidationReport, ConsolidationRequest, FileTool, ModelFailed
+from memory_write.recipes import recipe_of
 from state.policy.redaction import contains_secret, redact
-from state.workspace.layout import DIFF_FILE, HANDBOOK, NOTES, RAW_MEMORIES, SUMMARY
+from state.workspace.layout import DIFF_FILE, HANDBOOK, NOTES, RAW_MEMORIES, RECAPS, SUMMARY
 
 LINES_PER_READ = 500
 READS_MAX = 400
 NOTES_MAX = 500
+RECAPS_MAX = 900
+"""The newest; each takes a call, and calls are counted. A summary has room for far fewer."""
+SUMMARY_BYTES_MAX = 9_900
+"""A summary of version 2 must stay below 10,000 bytes, and one of version 1 is cut about there."""
 _CUT = " tokens truncated…"
 
 
@@ -42,13 +56,33 @@ class OfflineConsolidator:
         """
         tools = {tool.name: tool for tool in request.tools}
         try:
-            inputs = await _read_inputs(tools)
-            handbook, summary = await asyncio.to_thread(_render, inputs)
-            await _write(tools, HANDBOOK, handbook, before=inputs.handbook)
-            await _write(tools, SUMMARY, summary, before=inputs.summary)
+            if recipe_of(request.version).has_raw_memory:
+                await _consolidate(tools)
+            else:
+                await _consolidate_recaps(tools)
         except _Refusal as refusal:
             raise ModelFailed(f"tool refused: {refusal.text[:200]}", transient=False) from refusal
         return ConsolidationReport()
+
+
+async def _consolidate(tools: Mapping[str, FileTool]) -> None:
+    """Handbook and summary from the raw memories."""
+    inputs = await _read_inputs(tools)
+    handbook, summary = await asyncio.to_thread(_render, inputs)
+    await _write(tools, HANDBOOK, handbook, before=inputs.handbook)
+    await _write(tools, SUMMARY, summary, before=inputs.summary)
+
+
+async def _consolidate_recaps(tools: Mapping[str, FileTool]) -> None:
+    """The summary alone, from the recaps."""
+    names = (await _names(tools, RECAPS))[-RECAPS_MAX:]
+    recaps = [(name, await _read(tools, f"{RECAPS}/{name}")) for name in names]
+    notes = await _notes(tools)
+    before = await _read(tools, SUMMARY)
+    diff = await _read(tools, DIFF_FILE)
+    summary = await asyncio.to_thread(_render_recaps, recaps, notes, before, diff)
+    summary = _with_routes(summary, await read_resources(tools))
+    await _write(tools, SUMMARY, summary, before=before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,20 +92,24 @@ class _Inputs:
     summary: str
     diff: str
     notes: tuple[Note, ...]
+    resources: tuple[Resource, ...]
 
 
 async def _read_inputs(tools: Mapping[str, FileTool]) -> _Inputs:
-    notes = [
-        Note(name=name, text=await _read(tools, f"{NOTES}/{name}"))
-        for name in await _names(tools, NOTES)
-    ]
     return _Inputs(
         raw_memories=await _read(tools, RAW_MEMORIES),
         handbook=await _read(tools, HANDBOOK),
         summary=await _read(tools, SUMMARY),
         diff=await _read(tools, DIFF_FILE),
-        notes=tuple(notes),
+        notes=await _notes(tools),
+        resources=await read_resources(tools),
     )
+
+
+async def _notes(tools: Mapping[str, FileTool]) -> tuple[Note, ...]:
+    names = (await _names(tools, NOTES))[-NOTES_MAX:]
+    texts = [(name, await _read(tools, f"{NOTES}/{name}")) for name in names]
+    return tuple(Note(name=name, text=redact(text)) for name, text in texts)
 
 
 def _render(inputs: _Inputs) -> tuple[str, str]:
@@ -79,9 +117,25 @@ def _render(inputs: _Inputs) -> tuple[str, str]:
     edits = from_diff(inputs.diff, paths=(HANDBOOK, SUMMARY))
     hand = joined(carried(inputs.handbook), edits)
     ids = [thread.thread_id for thread in heard] + [thread.recap_name for thread in heard]
-    notes = tuple(Note(name=note.name, text=redact(note.text)) for note in inputs.notes)
-    folder = gather(heard, notes, _supported(hand, ids))
-    return render_handbook(folder), render_summary(folder)
+    folder = gather(heard, inputs.notes, _supported(hand, ids))
+    left_beside = render_resources(inputs.resources)
+    handbook = render_handbook(folder) + (f"\n{left_beside}" if left_beside else "")
+    return handbook, _with_routes(render_summary(folder), inputs.resources)
+
+
+def _with_routes(summary: str, resources: Sequence[Resource]) -> str:
+    left = SUMMARY_BYTES_MAX - len(summary.encode())
+    return summary + render_routes(resources, bytes_left=left)
+
+
+def _render_recaps(
+    recaps: Sequence[tuple[str, str]], notes: Sequence[Note], before: str, diff: str
+) -> str:
+    heard = threads_of_recaps(recaps)
+    edits = from_diff(diff, paths=(SUMMARY,))
+    hand = joined(carried(before, heading=HAND_HEADING), edits)
+    ids = [thread.thread_id for thread in heard] + [thread.recap_name for thread in heard]
+    return render_compact(gather(heard, notes, _supported(hand, ids)))
 
 
 def _supported(hand: HandEdits, ids: Sequence[str]) -> HandEdits:
@@ -107,7 +161,7 @@ async def _names(tools: Mapping[str, FileTool], path: str) -> list[str]:
         for entry in listed["entries"]
         if entry["entry_type"] == "file" and str(entry["path"]).endswith(".md")
     ]
-    return sorted(names)[-NOTES_MAX:]
+    return sorted(names)
 
 
 async def _read(tools: Mapping[str, FileTool], path: str) -> str:

@@ -5,9 +5,9 @@ import json
 
 from memory_write.offline.heard import listen
 from memory_write.offline.recap import raw_memory, rollout_summary, slug
+from memory_write.offline.recaps import recap_history
 from memory_write.ports import ExtractionReply, ExtractionRequest, ModelChoice
-
-NOTHING = json.dumps({"rollout_summary": "", "rollout_slug": "", "raw_memory": ""})
+from memory_write.recipes import recipe_of
 
 
 class OfflineExtraction:
@@ -24,15 +24,20 @@ class OfflineExtraction:
 
 def _reply(request: ExtractionRequest) -> str:
     heard = listen(request.transcript)
+    recipe = recipe_of(request.version)
     if not heard.entries:
-        return NOTHING
-    return json.dumps(
-        {
+        return json.dumps(dict.fromkeys(recipe.reply_schema["properties"], ""))
+    if recipe.has_raw_memory:
+        reply = {
             "rollout_summary": rollout_summary(
                 heard, cwd=request.cwd, git_branch=request.git_branch
             ),
             "rollout_slug": slug(heard),
             "raw_memory": raw_memory(heard, cwd=request.cwd),
-        },
-        ensure_ascii=False,
-    )
+        }
+    else:
+        reply = {
+            "rollout_summary": recap_history(heard, cwd=request.cwd, git_branch=request.git_branch),
+            "rollout_slug": slug(heard),
+        }
+    return json.dumps(reply, ensure_ascii=False)

@@ -8,20 +8,21 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from memory_write.offline.judge import Kind, Scope, judge
+from memory_write.offline.judge import KINDS, Kind, Scope, judge
+from memory_write.offline.merging import NOTE_TAG as NOTE_TAG
 from memory_write.offline.merging import Entry
 from memory_write.offline.sentences import bare, statements
 from memory_write.offline.wording import worded
 
 ENTRIES_PER_THREAD_MAX = 100
-NOTE_TAG = "[ad-hoc note]"
 
 _THREAD = re.compile(r"^## Thread `([^`]+)`\s*$")
 _HEADER = re.compile(r"^(updated_at|cwd|rollout_path|rollout_summary_file): (.*)$")
 _FRONT = re.compile(r"^(task_outcome|task|cwd): (.*)$")
 _SECTION = re.compile(r"^(?:#+ )?([A-Z][A-Za-z' ]+?):?\s*$")
 _TAIL = re.compile(
-    r"\s*\((profile|preference|rule|decision|procedure|noted); (everywhere|project|as stated)\)$"
+    r"\s*\((profile|preference|rule|decision|procedure|pitfall|noted); (everywhere|project"
+    r"|as stated)\)$"
 )
 _QUOTE = re.compile(r"^(?:.{0,200}?said:? )?\"(.*)\"$")
 _FORGET = re.compile(
@@ -32,7 +33,7 @@ _FORGET = re.compile(
 _SECTIONS: dict[str, Kind] = {
     "preference signals": "preference",
     "reusable knowledge": "procedure",
-    "failures and how to do differently": "procedure",
+    "failures and how to do differently": "pitfall",
 }
 
 
@@ -105,13 +106,14 @@ def _thread(thread_id: str, lines: list[str]) -> ThreadInput:
         task=front.get("task", ""),
         outcome=front.get("task_outcome", "uncertain"),
         entries=tuple(
-            _entry(kind, text, thread_id, cwd, header.get("updated_at", ""), place)
+            entry_of(kind, text, thread_id, cwd, header.get("updated_at", ""), place)
             for place, (kind, text) in enumerate(bullets[:ENTRIES_PER_THREAD_MAX])
         ),
     )
 
 
-def _entry(kind: Kind, text: str, thread_id: str, cwd: str, said_at: str, place: int) -> Entry:
+def entry_of(kind: Kind, text: str, thread_id: str, cwd: str, said_at: str, place: int) -> Entry:
+    """The statement of one bullet of a thread."""
     scope: Scope = "as stated"
     tail = _TAIL.search(text)
     if tail:
@@ -134,8 +136,7 @@ def _entry(kind: Kind, text: str, thread_id: str, cwd: str, said_at: str, place:
 
 
 def _kind(name: str, otherwise: Kind) -> Kind:
-    kinds: tuple[Kind, ...] = ("profile", "preference", "rule", "decision", "procedure", "noted")
-    return next((kind for kind in kinds if kind == name), otherwise)
+    return next((kind for kind in KINDS if kind == name), otherwise)
 
 
 def _scope(name: str) -> Scope:

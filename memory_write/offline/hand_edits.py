@@ -46,14 +46,14 @@ def statement_of(line: str) -> str:
     return _SOURCE.sub("", line).strip()
 
 
-def carried(handbook: str) -> HandEdits:
+def carried(text: str, *, heading: str = KEPT_HEADING) -> HandEdits:
     """What earlier editions kept under the heading."""
     kept: list[str] = []
     removed: list[str] = []
     inside = False
-    for line in handbook.split("\n"):
+    for line in text.split("\n"):
         if line.startswith("#"):
-            inside = line.strip() == KEPT_HEADING
+            inside = line.strip() == heading
         elif inside and line.startswith(REMOVED_PREFIX):
             removed.append(line.removeprefix(REMOVED_PREFIX).strip())
         elif inside and line.startswith("- "):

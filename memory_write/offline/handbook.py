@@ -13,7 +13,11 @@ from memory_write.offline.merging import Entry, by_source
 from memory_write.offline.recap import group_name, keywords, topic_of
 from state.workspace.layout import NOTES, RECAPS
 
-_KNOWLEDGE = ("decision", "procedure")
+_SECTION_OF = {
+    "decision": "Reusable knowledge",
+    "procedure": "Reusable knowledge",
+    "pitfall": "Failures and how to do differently",
+}
 
 
 def render_handbook(folder: Folder) -> str:
@@ -80,12 +84,14 @@ def _tasks(entry: Entry, numbers: dict[str, int]) -> str:
 
 
 def _sections(entries: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
-    wishes: list[Entry] = []
-    knowledge: list[Entry] = []
+    sections: dict[str, list[Entry]] = {
+        "User preferences": [],
+        "Reusable knowledge": [],
+        "Failures and how to do differently": [],
+    }
     for entry in entries:
-        (knowledge if entry.kind in _KNOWLEDGE else wishes).append(entry)
-    sections = [("User preferences", wishes), ("Reusable knowledge", knowledge)]
-    return [(heading, chosen) for heading, chosen in sections if chosen]
+        sections[_SECTION_OF.get(entry.kind, "User preferences")].append(entry)
+    return [(heading, chosen) for heading, chosen in sections.items() if chosen]
 
 
 def _notes(folder: Folder) -> str:
@@ -110,6 +116,15 @@ def _notes(folder: Folder) -> str:
     ]
     for heading, chosen in _sections(entries):
         lines += ["", f"## {heading}", "", *(f"- {entry.text} [Task 1]" for entry in chosen)]
+    conflicts = [
+        f"- {entry.text} A session says otherwise, and the note holds: "
+        f"{text} (thread_id={', thread_id='.join(sources)})"
+        for entry in entries
+        for text, sources in entry.disputed
+        if sources
+    ]
+    if conflicts:
+        lines += ["", "## Conflicts", "", *conflicts]
     return "\n".join(lines) + "\n"
 
 

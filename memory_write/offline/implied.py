@@ -6,12 +6,6 @@ quality that was missed.
 
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
 import re
 
 _LEAD = re.compile(
@@ -20,13 +14,14 @@ _LEAD = re.compile(
     r"viel|etwas|un peu|不对|太|再)\b[\s,.!]*)*",
 )
 _QUALITY = re.compile(
-    r"^(?P<quality>shorter|longer|simpler|briefer|clearer|smaller|tighter|plainer|friendlier"
+    r"^(?P<quality>half (?:as long|the length)|twice as long|warmer|kinder|drier|blunter|shorter"
+    r"|longer|simpler|briefer|clearer|smaller|tighter|plainer|friendlier"
     r"|more (?:concise|detail(?:ed)?|formal|casual|precise|direct|technical|specific|readable)"
     r"|less (?:verbose|formal|technical|wordy|detail(?:ed)?|chatty|text)"
     r"|fewer (?:words|emojis|bullets|bullet points|headings|comments)"
-    r"|kürzer|länger|einfacher|más corto|más corta|court|courte|simple|短一点|简单一点"
     r"|in (?:english|german|french|spanish))"
-    r"(?:,? please| this time| next time)?[.!。！]*$"
+    r"(?:,? (?:please|and (?:shorter|warmer|simpler|clearer|friendlier|half as long|less \w+))"
+    r"| this time| next time)?[.!。！]*$"
 )
 _TOO = re.compile(
     r"^(?:no,? |nope,? |still )?(?:(?:that|it|this)(?:'s| is| was)|way|far|much|the \w+ is) ?"
@@ -46,6 +41,59 @@ _CURES = {
     "vague": "more specific",
     "detailed": "less detailed",
 }
+# The same in other languages: what was missed, by the word that says it.
+_LEAD_ELSEWHERE = re.compile(
+    r"^(?:(?:no|non|nein|nee|bitte|immer noch|noch|viel|etwas|das ist|c'est|encore|toujours|mais"
+    r"|un peu"
+    r"|es|está|sigue siendo|todavía|por favor|s'il te plaît|muy|beaucoup)(?!\w)[\s,.!]*"
+    r"|(?:不行|不对|不|还是|再|请|有点)[\s,，.!。]*)*"
+)
+_QUALITY_ELSEWHERE: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(rf"(?:{form})(?:[\s,.!。!了]|bitte|por favor|s'il te plaît|请)*$"), quality)
+    for form, quality in (
+        (
+            r"kürzer|knapper|zu (?:lang|ausführlich|viel text)|más (?:corto|corta|breve)"
+            r"|demasiado (?:largo|larga|texto)|larg[oa]|plus (?:court|courte|bref|concis)"
+            r"|trop (?:long|longue|verbeux|de texte)|(?:简)?短(?:一)?(?:点|些)|精简(?:一)?(?:点|些)"
+            r"|简洁(?:一)?(?:点|些)|太(?:长|啰嗦|多)",
+            "shorter",
+        ),
+        (
+            r"einfacher|zu kompliziert|más (?:simple|sencillo|sencilla)|demasiado complicad[oa]"
+            r"|plus simple|trop (?:compliqué|complexe)|简单(?:一)?(?:点|些)|太复杂",
+            "simpler",
+        ),
+        (
+            r"länger|ausführlicher|zu (?:kurz|knapp)|más (?:largo|larga|detallado|detallada)"
+            r"|demasiado cort[oa]|plus (?:long|longue|détaillé|détaillée)|trop (?:court|courte)"
+            r"|详细(?:一)?(?:点|些)|太短",
+            "longer",
+        ),
+        (
+            r"weniger förmlich|lockerer|zu förmlich|menos formal|demasiado formal|moins formel"
+            r"|trop formel|太正式|随意(?:一)?(?:点|些)",
+            "less formal",
+        ),
+        (
+            r"weniger technisch|zu technisch|menos técnic[oa]|demasiado técnic[oa]|moins technique"
+            r"|trop technique|太专业",
+            "less technical",
+        ),
+    )
+)
+_GERMAN = re.compile(
+    r"\b(?:kürzer|knapper|zu (?:lang|ausführlich|viel text|kompliziert|kurz|knapp|förmlich"
+    r"|technisch)|einfacher|länger|ausführlicher|weniger (?:förmlich|technisch)|lockerer)\b"
+)
+# A German correction is kept in German, not as an English sentence with a German half.
+_IN_GERMAN = {
+    "shorter": "kürzer",
+    "simpler": "einfacher",
+    "longer": "ausführlicher",
+    "less formal": "weniger förmlich",
+    "less technical": "weniger technisch",
+}
+_ENDS = ".!。 "
 _ASKED_FOR = re.compile(
     r"\b(?:draft|write|summari[sz]e|describe|explain|compose|prepare|answer|document|translate"
     r"|outline|sketch|word|phrase|rephrase|rewrite|give|make|create|show)\b (?:me )?"
@@ -66,7 +114,11 @@ def implied(statement: str, *, asked: str | None) -> str | None:
     quality = _quality(core)
     if quality is None:
         return None
-    return f"When asked for {_thing(asked)}, make it {quality} from the start."
+    said = statement.strip().rstrip(_ENDS).replace('"', "")
+    if _GERMAN.search(core):
+        wanted = _IN_GERMAN.get(quality, quality)
+        return f'Bei einer Antwort wie dieser gleich von Anfang an {wanted} ("{said}").'
+    return f'When asked for {_thing(asked)}, make it {quality} from the start ("{said}").'
 
 
 def _quality(core: str) -> str | None:
@@ -79,7 +131,11 @@ def _quality(core: str) -> str | None:
         # A bare comparative may name anything; `shorter!` alone after an answer is a correction.
         rest = core
     found = _QUALITY.match(rest)
-    return found.group("quality") if found else None
+    if found:
+        return found.group("quality")
+    elsewhere = _LEAD_ELSEWHERE.match(core)
+    rest = core[elsewhere.end() :] if elsewhere else core
+    return next((word for form, word in _QUALITY_ELSEWHERE if form.match(rest)), None)
 
 
 def _thing(asked: str) -> str:

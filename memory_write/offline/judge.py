@@ -6,15 +6,9 @@ than a missing one. Refusals are looked at before kinds, so that no kind can ove
 
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from memory_write.offline.languages.chinese import CHINESE
 from memory_write.offline.languages.english import ENGLISH
@@ -25,7 +19,10 @@ from memory_write.offline.lexicon import Lexicon
 from memory_write.offline.sentences import bare
 
 NOTED_WORDS_MIN = 3
-Kind = Literal["profile", "preference", "rule", "decision", "procedure", "noted"]
+Kind = Literal["profile", "preference", "rule", "decision", "procedure", "pitfall", "noted"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+KNOWLEDGE: tuple[Kind, ...] = ("decision", "procedure", "pitfall")
+"""Kinds that are about the work; the others are about the one who does it."""
 Scope = Literal["everywhere", "project", "as stated"]
 
 _QUOTED = re.compile(
@@ -46,7 +43,11 @@ _STRONG = re.compile(
     r"|von nun an|a partir de ahora|de ahora en adelante|désormais|dorénavant"
     r"|à partir de maintenant)\b|从现在(?:开始|起)|今后|以后"
 )
-_POLITE_QUESTION = re.compile(r"^(?:can|could|would|will) you (?:please |kindly )?")
+_CONTRACTED = re.compile(r"(?<=[a-z])'(?:s|t|d|m|ll|re|ve)\b")
+_POLITE_QUESTION = re.compile(r"^(?:can|could|would|will) you (?:please |kindly |also )*")
+_POLITE_ORDER = re.compile(
+    r"^(?:can|could|would|will) you (?:please |kindly |also )*(?:never|always|stop \w+ing)\b"
+)
 _THREE_PERSONS = re.compile(r"^(?:the )?user\b|^in \S+,? the user\b")
 _LANGUAGES = (ENGLISH, GERMAN, SPANISH, FRENCH)
 
@@ -65,42 +66,60 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Heard:
-    """A statement stripped for judging; `cut` counts what was taken off the front of `text`."""
+class Hearing:
+    """A statement stripped for judging."""
 
     text: str
+    """As typed, without what was taken off its front."""
     core: str
+    """The same masked, for patterns to be looked for in."""
+    lexicon: Lexicon
     correction: bool
     explicit: bool
 
 
-def judge(statement: str) -> Judged | None:
-    """The statement as something to keep, or None when it leaves nothing."""
-    typed = bare(statement)
-    if len(typed) < 4:
+def judge(statement: str, hint: Lexicon | None = None) -> Judged | None:
+    """The statement as something to keep, or None when it leaves nothing.
+
+    `hint` is the language that the user types in, where the statement alone does not tell.
+    """
+    heard = hearing(statement, hint)
+    if heard is None:
         return None
-    lexicon = language(typed)
-    heard = _hear(typed, lexicon)
-    if _refused(heard, lexicon):
-        return None
-    kind = _kind(heard, lexicon)
+    kind = _kind(heard, heard.lexicon)
     if kind is None:
         return None
     return Judged(
         text=heard.text,
         kind=kind,
-        scope=_scope(heard.core, kind, lexicon),
+        scope=_scope(heard.core, kind, heard.lexicon),
         correction=heard.correction,
         explicit=heard.explicit,
     )
 
 
-def language(text: str) -> Lexicon:
-    """The language whose function words the text uses most; English when none stands out."""
+def hearing(statement: str, hint: Lexicon | None = None) -> Hearing | None:
+    """The statement stripped for judging, or None when it must never be kept."""
+    typed = bare(statement)
+    if len(typed) < 4 and not _CHINESE_SIGN.search(typed):
+        return None
+    heard = _hear(typed, language(typed, hint))
+    return None if _refused(heard, heard.lexicon) else heard
+
+
+def language(text: str, hint: Lexicon | None = None) -> Lexicon:
+    """The language whose function words the text uses most; the hint, or English, in doubt."""
     if _CHINESE_SIGN.search(text):
         return CHINESE
-    words = re.findall(r"[^\W_]+", text.lower())
-    return max(_LANGUAGES, key=lambda lexicon: sum(word in lexicon.common_words for word in words))
+    # `what's` and `don't` are not the French `s` and `t`.
+    plain = _CONTRACTED.sub("", text.lower().replace("’", "'"))
+    words = re.findall(r"[^\W_]+", plain)
+    return max(
+        _LANGUAGES,
+        key=lambda lexicon: (
+            sum(word in lexicon.common_words for word in words) + 1.5 * (lexicon is hint)
+        ),
+    )
 
 
 def is_secret(text: str) -> bool:
@@ -119,12 +138,13 @@ def masked(text: str) -> str:
     return re.sub(r"\s+", " ", text.replace("’", "'")).strip().lower()
 
 
-def _hear(typed: str, lexicon: Lexicon) -> _Heard:
+def _hear(typed: str, lexicon: Lexicon) -> Hearing:
     """Take openers off, and note what they said."""
     text, correction, explicit = typed, False, False
     for _ in range(6):
         core = masked(text)
-        if _POLITE_QUESTION.match(core) and _STRONG.search(core):
+        if _POLITE_ORDER.match(core) or (_POLITE_QUESTION.match(core) and _STRONG.search(core)):
+            text = text.rstrip().removesuffix("?")
             text = _without_words(text, _POLITE_QUESTION.match(core))
         elif not explicit and (wish := lexicon.remember.match(core)):
             rest = _without_words(text, wish)
@@ -144,7 +164,9 @@ def _hear(typed: str, lexicon: Lexicon) -> _Heard:
         else:
             break
     core = masked(text).rstrip(".!… ")
-    return _Heard(text=text.strip(), core=core, correction=correction, explicit=explicit)
+    return Hearing(
+        text=text.strip(), core=core, lexicon=lexicon, correction=correction, explicit=explicit
+    )
 
 
 def _without_words(text: str, matched: re.Match[str] | None) -> str:
@@ -154,7 +176,7 @@ def _without_words(text: str, matched: re.Match[str] | None) -> str:
     return re.sub(r"\s+", " ", text).strip()[matched.end() :].strip()
 
 
-def _refused(heard: _Heard, lexicon: Lexicon) -> bool:
+def _refused(heard: Hearing, lexicon: Lexicon) -> bool:
     core = heard.core
     if not core or len(core) < 3 or is_secret(heard.text):
         return True
@@ -186,7 +208,7 @@ def _rest(core: str, lexicon: Lexicon) -> str:
     return without
 
 
-def _kind(heard: _Heard, lexicon: Lexicon) -> Kind | None:
+def _kind(heard: Hearing, lexicon: Lexicon) -> Kind | None:
     """The first kind whose form the statement has."""
     core = heard.core
     rest = _rest(core, lexicon)

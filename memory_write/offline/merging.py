@@ -7,19 +7,15 @@ different condition: it takes the same words, or a form that names what it retir
 
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from memory_write.offline.judge import Kind, Scope
+from memory_write.offline.switches import Switch, retires, switch_of
 from memory_write.offline.terms import stem, terms
 
+NOTE_TAG = "[ad-hoc note]"
 SAME_SHARE_MIN = 0.8
 RIVAL_SHARE_MIN = 0.5
 NUMBER_SHARE_MIN = 0.7
@@ -94,6 +90,18 @@ class Entry:
     place: int
     sources: tuple[str, ...] = field(default=())
     """Thread ids, oldest first."""
+    disputed: tuple[tuple[str, tuple[str, ...]], ...] = field(default=())
+    """Of a note: what a model made of sessions that says otherwise, each with its sources."""
+
+    @property
+    def is_note(self) -> bool:
+        """Whether the user asked in plain words to have it remembered."""
+        return self.text.endswith(NOTE_TAG)
+
+    @property
+    def is_inferred(self) -> bool:
+        """Whether no word of the user stands behind it, only what a model made of a session."""
+        return not self.quote and not self.is_note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +114,7 @@ class _View:
     slots: frozenset[str]
     families: frozenset[str]
     retired: frozenset[str]
+    switch: Switch
 
     @property
     def marks(self) -> frozenset[str]:
@@ -140,7 +149,17 @@ class _Standing:
                 else:
                     self._put(kept, _joined(self._entries[kept][0], old))
                     self._drop(number)
-            elif _replaces(old_view, view):
+            elif _replaces(old_view, view) or (
+                old.cwd == new.cwd
+                and not old_view.negative
+                and retires(view.switch, old_view.switch)
+            ):
+                if old.is_note and new.is_inferred:
+                    # The user's word stands, however sure a model was; both are told.
+                    self._put(number, _disputed(old, new))
+                    return
+                if new.is_note and old.is_inferred:
+                    new = _disputed(new, old)
                 self._drop(number)
         if kept is None:
             self._put(self._next, new)
@@ -172,8 +191,9 @@ def merged(entries: Iterable[Entry]) -> tuple[Entry, ...]:
 
 
 def _view(entry: Entry) -> _View:
-    lower = entry.text.lower().replace("’", "'")
-    words = terms(entry.text) or frozenset((lower,))
+    text = entry.text.removesuffix(NOTE_TAG)
+    lower = text.lower().replace("’", "'")
+    words = terms(text) or frozenset((lower,))
     return _View(
         words=words,
         numbers=frozenset(one for one in words if one.replace(".", "").isdigit()),
@@ -181,7 +201,12 @@ def _view(entry: Entry) -> _View:
         slots=frozenset(f"slot {n}" for n, form in enumerate(_SLOTS) if form.search(lower)),
         families=frozenset(f"family {n}" for n, one in enumerate(_RIVALS) if words & one),
         retired=_retired(lower),
+        switch=switch_of(lower),
     )
+
+
+def _disputed(note: Entry, other: Entry) -> Entry:
+    return replace(note, disputed=(*note.disputed, (other.text, other.sources)))
 
 
 def _joined(old: Entry, new: Entry) -> Entry:

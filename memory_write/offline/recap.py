@@ -14,7 +14,11 @@ from memory_write.offline.terms import shown_words
 KEYWORDS_MAX = 12
 SLUG_CHARS_MAX = 60
 TOPIC_CHARS_MAX = 70
-_KNOWLEDGE = ("decision", "procedure")
+_SECTION_OF = {
+    "decision": "Reusable knowledge",
+    "procedure": "Reusable knowledge",
+    "pitfall": "Failures and how to do differently",
+}
 
 
 def bullet(entry: Entry) -> str:
@@ -104,7 +108,11 @@ def group_name(cwd: str) -> str:
 
 
 def _sections(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
-    wishes = [entry for entry in entries if entry.kind not in _KNOWLEDGE]
-    knowledge = [entry for entry in entries if entry.kind in _KNOWLEDGE]
-    sections = [("Preference signals", wishes), ("Reusable knowledge", knowledge)]
-    return [(heading, chosen) for heading, chosen in sections if chosen]
+    sections: dict[str, list[Entry]] = {
+        "Preference signals": [],
+        "Reusable knowledge": [],
+        "Failures and how to do differently": [],
+    }
+    for entry in entries:
+        sections[_SECTION_OF.get(entry.kind, "Preference signals")].append(entry)
+    return [(heading, chosen) for heading, chosen in sections.items() if chosen]

@@ -6,12 +6,6 @@ evidence. Work is linear in the text, and both the text and the number of statem
 
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
 import re
 
 TEXT_CHARS_MAX = 20_000
@@ -21,9 +15,18 @@ STATEMENT_CHARS_MAX = 400
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.-]{0,60})(?:\s[^<>]{0,200})?>")
 _ANNOUNCES_PASTE = re.compile(
-    r"\b(?:here(?:'s| is| are)|this is|see|got|get|says?|said|shows?|prints?|output|log|logs|error"
-    r"|trace\w*|readme|contents?|file|config|snippet|below|following|hier ist|voici|aquí está)\b"
-    r"[^:\n]{0,80}[:：]\s*$",
+    r"(?:\b(?:here(?:'s| is| are)|this is|see|got|get|gives?|says?|said|shows?|prints?|output|logs?"
+    r"|error|trace\w*|stack|events?|console|readme|contents?|file|config|snippet|below|following"
+    r"|past(?:e|es|ed|ing)|copied|quot(?:e|es|ed|ing)|wrote|writes|reads?|states?|runbook|wiki"
+    r"|datasheet|manual|docs?|e-?mail|mail|message|report(?:ed|s)?|context|dump"
+    r"|hier (?:ist|sind|kommt)|sagt|schreibt|schrieb|steht|stand|lautet|handbuch|anleitung|auszug"
+    r"|ausgabe|protokoll|fehlermeldung|rückmeldung|aus de[mr]|meldung|zitat"
+    r"|aquí está|dice|dijo|escribió|escribe|pone|ponía|correo|guía|extracto|salida|registro"
+    r"|mensaje|pego|pega|documentación"
+    r"|voici|dit|écrit|extrait|notice|journal|sortie|courriel|doc|consigne|message d'erreur)\b"
+    r"[^:\n]{0,80}|(?:写|说|贴|粘贴|日志|文档|说明书|备注|报错|内容|如下|输出|原文|转发"
+    r"|一行)[^::\n]{0,20})"
+    r"[:：]\s*$",
     re.IGNORECASE,
 )
 _SHOWN_LINE = re.compile(
@@ -60,11 +63,19 @@ _WIDE_ENDS = "。！？；"
 _ABBREVIATIONS = frozenset(
     {"e.g", "i.e", "etc", "vs", "cf", "mr", "mrs", "ms", "dr", "z.b", "bzw", "ca", "approx"}
 )
+_OF_SOMEBODY = re.compile(
+    r"(?:\w+, )?(?:the|my|our|his|her|their|she|he|they|it|that|this|some|one|nobody)\b",
+    re.IGNORECASE,
+)
+_COMPANY = re.compile(r"\b(?:my|our|the) \w+$", re.IGNORECASE)
+_ME = re.compile(r"i\b", re.IGNORECASE)
+_SUBJECTLESS = re.compile(r"(?:also|never|always|please|don't|do not)\b", re.IGNORECASE)
 # A clause that could stand alone begins after these; the other half may hold a secret or a request.
 _CLAUSE = re.compile(
     r"(?:;\s+|\s+[–—]\s+|,?\s+(?:and|but|und|aber|et|mais|y"
     r"|pero)\s+"
-    r"(?=(?:i|i'm|we|my|our|the|please|also|never|always|don't|do not"
+    r"(?=(?:i|i'm|we|my|our|the(?= [\w-]+(?: [\w-]+){0,3} (?:is|are|must|should|may|goes?|has"
+    r"|have)\b)|please|also|never|always|don't|do not"
     r"|ich|wir|mein|meine|bitte|je|nous|mon|ma|yo|mi|nosotros|usa)\b)"
     r"|,\s+(?:and|but)\s+(?=[\w-]+(?:\s[\w-]+){0,2}\s(?:must|should|may|are|is)\b))",
     re.IGNORECASE,
@@ -178,7 +189,12 @@ def _clauses(sentence: str) -> list[str]:
     """The halves of a sentence that joins two that could stand alone."""
     pieces: list[str] = []
     start = 0
+    told = _OF_SOMEBODY.match(sentence)
     for cut in _CLAUSE.finditer(sentence):
+        if _COMPANY.search(sentence[: cut.start()]) and _ME.match(sentence[cut.end() :]):
+            continue  # `how my supervisor and I work`
+        if told and _SUBJECTLESS.match(sentence[cut.end() :]):
+            continue  # `she hates it and never says why`: the second half has the same subject
         if _balanced(sentence[: cut.start()]):
             pieces.append(sentence[start : cut.start()].strip())
             start = cut.end()
@@ -188,5 +204,8 @@ def _clauses(sentence: str) -> list[str]:
 
 def _balanced(text: str) -> bool:
     return (
-        text.count('"') % 2 == 0 and text.count("`") % 2 == 0 and text.count("[") == text.count("]")
+        text.count('"') % 2 == 0
+        and text.count("`") % 2 == 0
+        and text.count("[") == text.count("]")
+        and text.count("(") <= text.count(")")
     )

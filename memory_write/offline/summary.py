@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memory_write.offline.folder import Folder, Group
+from memory_write.offline.judge import KNOWLEDGE
 from memory_write.offline.merging import Entry, by_source
 from memory_write.offline.recap import group_name, keywords, topic_of
 from state.workspace.layout import SUMMARY_FIRST_LINE
@@ -19,7 +20,6 @@ TIPS_BYTES_MAX = 1_500
 TOPICS_BYTES_MAX = 1_600
 RECENT_DAYS = 3
 HAND_HEADING = "### Kept as edited by hand"
-_KNOWLEDGE = ("decision", "procedure")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,31 +33,32 @@ class _Topic:
 
 def render_summary(folder: Folder) -> str:
     """The whole text; always below the injection budget of 10,000 bytes."""
-    names = {entry: _place(entry) for entry in folder.entries}
+    names = {entry: place(entry) for entry in folder.entries}
     profile = [entry for entry in folder.entries if entry.kind == "profile"]
-    wishes = [entry for entry in folder.entries if entry.kind not in ("profile", *_KNOWLEDGE)]
-    tips = [entry for entry in folder.entries if entry.kind in _KNOWLEDGE]
+    wishes = [entry for entry in folder.entries if entry.kind not in ("profile", *KNOWLEDGE)]
+    tips = [entry for entry in folder.entries if entry.kind in KNOWLEDGE]
     lines = [SUMMARY_FIRST_LINE, "", "## User Profile", ""]
-    lines += _chosen(profile, names, PROFILE_BYTES_MAX) or ["Nothing was stated so far."]
+    lines += chosen(profile, names, PROFILE_BYTES_MAX) or ["Nothing was stated so far."]
     lines += ["", "## User preferences", ""]
-    lines += _chosen(wishes, names, PREFERENCES_BYTES_MAX) or ["Nothing was stated so far."]
+    lines += chosen(wishes, names, PREFERENCES_BYTES_MAX) or ["Nothing was stated so far."]
     if folder.hand.kept:
         kept = [f"- {line}" for line in folder.hand.kept]
-        lines += ["", HAND_HEADING, "", *_within(kept, HAND_BYTES_MAX)]
+        lines += ["", HAND_HEADING, "", *within(kept, HAND_BYTES_MAX)]
     lines += ["", "## General Tips", ""]
-    lines += _chosen(tips, names, TIPS_BYTES_MAX) or ["Nothing was stated so far."]
+    lines += chosen(tips, names, TIPS_BYTES_MAX) or ["Nothing was stated so far."]
     lines += ["", "## What's in Memory", *_topics(folder.groups)]
     return "\n".join(lines) + "\n"
 
 
-def _place(entry: Entry) -> str:
+def place(entry: Entry) -> str:
+    """Where a statement holds, behind it; empty when it says so itself or holds everywhere."""
     name = group_name(entry.cwd)
     if entry.scope != "project" or not entry.cwd or name.lower() in entry.text.lower():
         return ""
     return f" (in {name})"
 
 
-def _chosen(entries: Sequence[Entry], names: dict[Entry, str], bytes_max: int) -> list[str]:
+def chosen(entries: Sequence[Entry], names: dict[Entry, str], bytes_max: int) -> list[str]:
     """The newest statements that fit, in the order in which they were first said."""
     left = bytes_max
     taken: set[int] = set()
@@ -71,7 +72,8 @@ def _chosen(entries: Sequence[Entry], names: dict[Entry, str], bytes_max: int) -
     ]
 
 
-def _within(lines: Iterable[str], bytes_max: int) -> list[str]:
+def within(lines: Iterable[str], bytes_max: int) -> list[str]:
+    """The first lines that fit."""
     left = bytes_max
     kept: list[str] = []
     for line in lines:

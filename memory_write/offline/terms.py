@@ -5,12 +5,6 @@ Pure. Stems are crude and only ever compared with each other, never shown.
 
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
 import re
 
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_]+(?:['’.+#-][^\W_]+)*")

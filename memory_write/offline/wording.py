@@ -6,12 +6,6 @@ that it can be searched for by the words that were used.
 
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
 import re
 
 _IRREGULAR = {
@@ -19,10 +13,14 @@ _IRREGULAR = {
     "do not": "does not", "go": "goes", "can't": "cannot", "cannot": "cannot", "would": "would",
     "'d": "would", "can": "can", "never": "never", "always": "always", "will": "will",
     "'ll": "will", "chose": "chose", "grew": "grew", "went": "went", "was": "was",
+    "got": "got", "had": "had", "saw": "saw", "did": "did", "found": "found", "made": "made",
+    "understood": "understood", "thought": "thought", "knew": "knew", "heard": "heard",
+    "wrote": "wrote", "said": "said", "told": "told", "took": "took", "came": "came",
+    "gave": "gave", "kept": "kept", "left": "left", "lost": "lost", "ran": "ran", "sent": "sent",
 }  # fmt: skip
 _ADVERBS = (
     "really strongly usually generally normally mostly mainly typically also still always never "
-    "definitely personally only just currently"
+    "definitely personally only just currently ever"
 ).split()
 _FIRST = re.compile(
     r"^(?P<front>(?:[^,]{1,40}, )?)(?:i|I)(?P<rest>'m|'ve|'d|'ll| )(?P<more>.*)$", re.DOTALL
@@ -64,7 +62,7 @@ def _s(verb: str) -> str:
     """The third person of a verb in the present."""
     if verb in _IRREGULAR:
         return _IRREGULAR[verb]
-    if verb.endswith(("ed", "ss")) and not verb.endswith("ss"):
+    if verb.endswith("ed") and verb not in ("need", "feed", "heed", "speed"):
         return verb
     if verb.endswith(("s", "x", "z", "ch", "sh", "o")):
         return f"{verb}es"

@@ -1,15 +1,16 @@
 """One extraction's prompt and its model call, under a time cap.
 
 What goes to the model is rendered, redacted and then cut to the window, in this order, so that a
-cut never opens a secret's mark again. A prompt that was too long is halved and tried once more,
-never sent again as it was.
+cut never opens a secret's mark again. Its size is counted densely; a prompt that was too long all
+the same is halved and tried once more, never sent again as it was.
 """
 
 import asyncio
 from dataclasses import dataclass, replace
 
 from memory_write.limits import MemorySettings, Phase1Limits
-from memory_write.phase1.transcript import render_v1
+from memory_write.phase1.tiers import render_tiered
+from memory_write.phase1.transcript import THIN_STEPS, render_v1, thinned
 from memory_write.ports import (
     ExtractionModel,
     ExtractionReply,
@@ -18,7 +19,8 @@ from memory_write.ports import (
     ModelFailed,
 )
 from memory_write.recipes import Recipe, fill, template
-from state.policy.budget import estimate_tokens, truncate_middle
+from state.policy.budget import estimate_tokens
+from state.policy.density import dense_tokens, fit_middle
 from state.policy.redaction import redact
 from state.rollouts.items import Transcript
 from state.stores.threads import ThreadRow
@@ -34,7 +36,7 @@ class Prepared:
     @property
     def input_tokens(self) -> int:
         """What the whole prompt is estimated to cost."""
-        return estimate_tokens(self.request.instructions) + estimate_tokens(self.request.input_text)
+        return estimate_tokens(self.request.instructions) + dense_tokens(self.request.input_text)
 
 
 def choice_for(thread: ThreadRow, settings: MemorySettings, recipe: Recipe) -> ModelChoice:
@@ -66,8 +68,8 @@ def prepare(
     model: ModelChoice,
     tokens_max: int,
 ) -> Prepared:
-    """Render, redact and cut one thread; takes time for a long one, so call it in a thread."""
-    conversation = truncate_middle(redact(render_v1(transcript)), tokens_max=tokens_max)
+    """Render, redact and fit one thread; takes time for a long one, so call it in a thread."""
+    conversation = _conversation(recipe, transcript, tokens_max)
     request = ExtractionRequest(
         version=recipe.version,
         thread_id=thread.thread_id,
@@ -77,6 +79,7 @@ def prepare(
         transcript=transcript,
         instructions=template(recipe.extraction_instructions),
         input_text=_input_text(recipe, thread, conversation),
+        message_bytes_max=recipe.message_bytes_max,
         output_schema=recipe.reply_schema,
         model=model,
     )
@@ -91,7 +94,7 @@ async def ask(
     *,
     seconds_max: int,
 ) -> ExtractionReply:
-    """The model's reply; a prompt that did not fit is halved once.
+    """The model's reply; a prompt that did not fit is halved once, and never sent unchanged.
 
     Raises: ModelFailed.
     """
@@ -100,12 +103,30 @@ async def ask(
     except ModelFailed as error:
         if not error.too_long:
             raise
-    half = estimate_tokens(prepared.conversation) // 2
-    shorter = truncate_middle(prepared.conversation, tokens_max=half)
-    if len(shorter) >= len(prepared.conversation):
+    shorter = await asyncio.to_thread(_halved, recipe, thread, prepared)
+    if shorter is None:
         raise ModelFailed("too_long", transient=False, too_long=True)
-    request = replace(prepared.request, input_text=_input_text(recipe, thread, shorter))
-    return await _call(model, request, seconds_max=seconds_max)
+    return await _call(model, shorter, seconds_max=seconds_max)
+
+
+def _halved(recipe: Recipe, thread: ThreadRow, prepared: Prepared) -> ExtractionRequest | None:
+    """The request with half the conversation; None when there is nothing left to leave out."""
+    half = dense_tokens(prepared.conversation) // 2
+    shorter = _conversation(recipe, prepared.request.transcript, half)
+    if not shorter or len(shorter) >= len(prepared.conversation):
+        return None
+    return replace(prepared.request, input_text=_input_text(recipe, thread, shorter))
+
+
+def _conversation(recipe: Recipe, transcript: Transcript, tokens_max: int) -> str:
+    if recipe.tiered_input:
+        return render_tiered(transcript, tokens_max=tokens_max)
+    text = redact(render_v1(transcript))
+    for step in THIN_STEPS:
+        if dense_tokens(text) <= tokens_max:
+            return text
+        text = redact(render_v1(thinned(transcript, step)))
+    return fit_middle(text, tokens_max=tokens_max)
 
 
 async def _call(
@@ -124,6 +145,7 @@ def _input_text(recipe: Recipe, thread: ThreadRow, conversation: str) -> str:
         {
             "rollout_path": redact(thread.rollout_path),
             "cwd": redact(thread.cwd),
+            "git_branch": redact(thread.git_branch or "unknown"),
             "conversation": conversation,
         },
     )

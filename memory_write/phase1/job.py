@@ -9,7 +9,7 @@ import logging
 import zlib
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from memory_write.errors import BadOutput
@@ -19,6 +19,7 @@ from memory_write.limits import (
     TRANSIENT_RETRY_MAX_S,
     MemorySettings,
 )
+from memory_write.outage import outage_reason
 from memory_write.phase1.allowance import Allowance, next_day_ms
 from memory_write.phase1.commit import (
     Delay,
@@ -30,7 +31,7 @@ from memory_write.phase1.commit import (
     store_spending,
 )
 from memory_write.phase1.extract import ask, choice_for, conversation_tokens_max, prepare
-from memory_write.phase1.output import Extracted, parse_v1
+from memory_write.phase1.output import Extracted, parse_reply
 from memory_write.phase1.transcript import hear
 from memory_write.phase1.worth import why_not_worth_hearing
 from memory_write.ports import Announcement, Announcer, ModelFailed, Models, Steps
@@ -126,7 +127,7 @@ class JobRunner:
         verdict: Verdict,
         at_end: Callable[..., object],
     ) -> None:
-        transcript = await self._hear(thread)
+        transcript = await self._hear(thread, claim.version)
         if isinstance(transcript, Delay):
             verdict.delay = transcript
             verdict.ended = await store_delay(self._state, claim, transcript, None)
@@ -149,20 +150,23 @@ class JobRunner:
                 self._state, claim, thread, verdict.spent, why=verdict.why_empty
             )
         else:
-            output = await asyncio.to_thread(self._output, claim, thread, extracted)
+            output = await asyncio.to_thread(self._output, claim, thread, recipe, extracted)
             verdict.ended = await store_output(self._state, claim, thread, output, verdict.spent)
         await self._steps("phase1/stored")
 
-    async def _hear(self, thread: ThreadRow) -> Transcript | Delay:
+    async def _hear(self, thread: ThreadRow, version: str) -> Transcript | Delay:
         path = self._state.home.root / thread.rollout_path
+        async with self._state.database.reading() as read:
+            reset_at_ms = await self._state.outputs.reset_at_ms(read, version, thread)
         try:
-            return await asyncio.to_thread(
+            transcript = await asyncio.to_thread(
                 hear,
                 path,
                 thread_id=thread.thread_id,
                 cwd=thread.cwd,
                 git_branch=thread.git_branch,
             )
+            return transcript if reset_at_ms is None else said_after(transcript, reset_at_ms)
         except (RolloutMissing, FileNotFoundError):
             return self._delay("rollout_missing")
         except RolloutUnreadable:
@@ -193,6 +197,8 @@ class JobRunner:
                 model=choice,
                 tokens_max=conversation_tokens_max(window, limits),
             )
+            if not prepared.conversation:
+                return self._delay("too_long")  # not even a gap fits: nothing to ask about
             if not await self._allowance.take(prepared.input_tokens):
                 return self._until_tomorrow()
             # The place is given back only after the spending was recorded.
@@ -201,21 +207,28 @@ class JobRunner:
         except ModelFailed as error:
             return self._after_model_failure(thread.thread_id, error)
         self._transient.pop(thread.thread_id, None)
-        name = choice.model or choice.provider or "default"
+        name = reply.use.model or choice.model or choice.provider or "default"
         verdict.spent = Spent(model=name, use=reply.use, trigger=trigger)
         try:
-            return await asyncio.to_thread(parse_v1, reply.text, bytes_max=limits.reply_bytes_max)
+            return await asyncio.to_thread(
+                parse_reply, recipe, reply.text, bytes_max=limits.reply_bytes_max
+            )
         except BadOutput as error:
             return self._delay(error.reason)
 
-    def _output(self, claim: Claim, thread: ThreadRow, extracted: Extracted) -> Output:
+    def _output(
+        self, claim: Claim, thread: ThreadRow, recipe: Recipe, extracted: Extracted
+    ) -> Output:
         slug = extracted.rollout_slug
+        recap = redact(extracted.rollout_summary)  # before the cut, which could halve a secret
+        if recipe.recap_bytes_max is not None:
+            recap = truncate_middle_bytes(recap, bytes_max=recipe.recap_bytes_max)
         return Output(
             version=claim.version,
             thread_id=thread.thread_id,
             source_updated_at_ms=claim.watermark_ms,
-            raw_memory=redact(extracted.raw_memory),
-            rollout_summary=redact(extracted.rollout_summary),
+            raw_memory=redact(extracted.raw_memory or ""),
+            rollout_summary=recap,
             rollout_slug=redact(slug) if slug is not None else None,
             generated_at_ms=self._state.clock.now_ms(),
         )
@@ -263,10 +276,23 @@ class JobRunner:
             _LOG.warning("what job %s cost could not be stored: %s", claim.key, error)
 
     async def _net(self, claim: Claim, error: Exception, verdict: Verdict) -> None:
-        _LOG.exception("extraction of %s failed unexpectedly", claim.key, exc_info=error)
+        outage = outage_reason(error)
+        if outage is None:
+            _LOG.exception("extraction of %s failed unexpectedly", claim.key, exc_info=error)
+        else:
+            _LOG.warning("extraction of %s waits: %s", claim.key, error)
         if verdict.ended is not None:
             return
-        verdict.delay = self._delay(f"internal:{type(error).__name__}")
+        verdict.delay = (
+            self._delay(f"internal:{type(error).__name__}")
+            if outage is None
+            else Delay(
+                reason=outage,
+                retry_at_ms=self._state.clock.now_ms() + TRANSIENT_RETRY_FIRST_S * 1_000,
+                uses_retry=False,
+                transient=True,
+            )
+        )
         try:
             verdict.ended = await store_delay(self._state, claim, verdict.delay, verdict.spent)
         except LeaseLost:
@@ -279,6 +305,12 @@ class JobRunner:
         self._announce(
             Announcement(what=what, version=claim.version, data={"thread_id": claim.key, **data})
         )
+
+
+def said_after(transcript: Transcript, at_ms: int) -> Transcript:
+    """Without what was said up to then: a reset of memory is for good."""
+    items = tuple(item for item in transcript.items if (item.at_ms or 0) > at_ms)
+    return replace(transcript, items=items)
 
 
 def _model_reason(error: ModelFailed) -> str:

@@ -25,6 +25,8 @@ class Phase1Report:
     """Why the pass claimed no more although there was more to do."""
     more: bool = False
     """Whether another pass would find work at once."""
+    retry_at_ms: int | None = None
+    """When what stopped the pass is over, where that is known."""
 
     @property
     def failures(self) -> int:
@@ -63,7 +65,9 @@ class Tally:
         """A job that ended without a word in its row."""
         self._failed[reason] += 1
 
-    def report(self, *, stopped_by: str | None, more: bool) -> Phase1Report:
+    def report(
+        self, *, stopped_by: str | None, more: bool, retry_at_ms: int | None = None
+    ) -> Phase1Report:
         """The counts as they stand."""
         return Phase1Report(
             claimed=self.claimed,
@@ -74,6 +78,7 @@ class Tally:
             use=self._use,
             stopped_by=stopped_by,
             more=more,
+            retry_at_ms=retry_at_ms,
         )
 
 

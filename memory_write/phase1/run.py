@@ -37,12 +37,16 @@ class Phase1:
         announce: Announcer,
         settings: MemorySettings,
         steps: Steps = no_steps,
+        allowance: Allowance | None = None,
+        places: asyncio.Semaphore | None = None,
     ) -> None:
+        """`allowance` and `places` are shared by those who spend of the same budget and cap."""
         self._state = state
         self._quota = quota
         self._settings = settings
         self._backlog = Backlog()
-        allowance = Allowance(state, tokens_max=settings.budget.extraction_tokens)
+        self._places = places or asyncio.Semaphore(settings.phase1.concurrent_max)
+        allowance = allowance or Allowance(state, tokens_max=settings.budget.extraction_tokens)
         self._jobs = JobRunner(state, models, announce, settings, allowance, steps)
 
     async def run_pass(
@@ -91,6 +95,7 @@ class Phase1:
         return tally.report(
             stopped_by=share.stopped_by,
             more=bool(share.waiting) and share.stopped_by is None,
+            retry_at_ms=share.retry_at_ms,
         )
 
     async def _candidates(self, version: str, exclude: frozenset[ThreadId]) -> deque[ThreadRow]:
@@ -140,23 +145,36 @@ class Phase1:
         return wanted
 
     async def _worker(self, share: "_Share") -> None:
-        while (thread := share.next()) is not None:
-            refusal = await self._quota.refusal()
-            if refusal is not None:
-                share.put_back(thread, f"quota:{refusal}")
-                return
-            if thread.thread_id in share.busy_now():
-                share.skip("busy")
-                continue
-            claimed = await self._claim(share.recipe.version, thread)
-            if isinstance(claimed, Skipped):
-                share.skip(claimed.reason)
-                continue
-            share.tally.claimed += 1
-            verdict = await self._jobs.run(
-                claimed.claim, thread, share.recipe, trigger=share.trigger
-            )
-            share.ended(verdict)
+        while True:
+            # Taken before the claim, so that no lease runs while its thread waits for a place.
+            async with self._places:
+                thread = share.next()
+                if thread is None or not await self._hear_one(share, thread):
+                    return
+
+    async def _hear_one(self, share: "_Share", thread: ThreadRow) -> bool:
+        """Claim a thread and work on it; whether the worker goes on."""
+        # What a person ordered is worth the rest of the limits, as the person's turns are.
+        refusal = await self._quota.refusal() if share.trigger == "scheduler" else None
+        if refusal is not None:
+            share.put_back(thread, f"quota:{refusal}")
+            share.retry_at_ms = self._quota.until_ms()
+            return False
+        if thread.thread_id in share.busy_now():
+            share.skip("busy")
+            return True
+        claimed = await self._claim(share.recipe.version, thread)
+        if isinstance(claimed, Skipped) and claimed.reason == "alone":
+            # A worker that still runs takes it up when it is the last one.
+            share.keep_for_later(thread)
+            return False
+        if isinstance(claimed, Skipped):
+            share.skip(claimed.reason)
+            return True
+        share.tally.claimed += 1
+        verdict = await self._jobs.run(claimed.claim, thread, share.recipe, trigger=share.trigger)
+        share.ended(verdict)
+        return True
 
     async def _claim(self, version: str, thread: ThreadRow) -> Claimed | Skipped:
         limits = self._settings.phase1
@@ -193,6 +211,8 @@ class _Share:
     go_on: GoOn
     tally: Tally
     stopped_by: str | None = None
+    retry_at_ms: int | None = None
+    """When what stopped the pass is over, where that is known."""
     _failures: int = field(default=0)
 
     def next(self) -> ThreadRow | None:
@@ -209,6 +229,11 @@ class _Share:
         self.waiting.appendleft(thread)
         self.claims_left += 1
         self.stopped_by = stopped_by
+
+    def keep_for_later(self, thread: ThreadRow) -> None:
+        """The thread was not claimed; it waits behind the others."""
+        self.waiting.append(thread)
+        self.claims_left += 1
 
     def skip(self, reason: str) -> None:
         """The thread was not claimed; its place is free for another."""

@@ -40,6 +40,11 @@ MEMORY_NAMESPACE = "memories"
 # As servers without namespaces, and those of the MCP form, name the same tools.
 _FLAT_MEMORY_TOOLS = ("memories__", "mcp__memories__")
 
+_OF_TOOLS: frozenset[TranscriptKind] = frozenset({"tool_call", "tool_output", "web_search"})
+_NOT_TYPED: frozenset[TranscriptKind] = frozenset({*_OF_TOOLS, "context", "commentary", "agent"})
+THIN_STEPS = ((_OF_TOOLS, 8_000), (_OF_TOOLS, 1_000), (_NOT_TYPED, 120))
+"""Whose texts are cut to how many bytes, step by step, where a session is too long for a model."""
+
 _CALLS = frozenset({"local_shell_call", "function_call", "custom_tool_call", "tool_search_call"})
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
 _NOT_KEPT = frozenset({PASSTHROUGH, "encrypted_content"})
@@ -75,6 +80,16 @@ def hear(path: Path, *, thread_id: ThreadId, cwd: str, git_branch: str | None) -
 def render_v1(transcript: Transcript) -> str:
     """The kept items in order as one JSON array."""
     return orjson.dumps([dict(item.raw) for item in transcript.items]).decode()
+
+
+def thinned(transcript: Transcript, step: tuple[frozenset[TranscriptKind], int]) -> Transcript:
+    """The same items with some texts cut, so that noise goes before what anybody said."""
+    kinds, bytes_max = step
+    items = tuple(
+        replace(item, raw=_shorten(item.raw, bytes_max)) if item.kind in kinds else item
+        for item in transcript.items
+    )
+    return replace(transcript, items=items)
 
 
 class _Listener:
@@ -263,16 +278,12 @@ def _light(value: Any, depth: int = _NESTING_MAX) -> Any:
     return {key: _light(one, depth - 1) for key, one in value.items() if key != "encrypted_content"}
 
 
-def _shorten(value: Any) -> Any:
+def _shorten(value: Any, bytes_max: int = TEXT_BYTES_MAX) -> Any:
     # Nesting is bounded by the redaction that came before.
     if isinstance(value, str):
-        return _short(value)
+        return truncate_middle_bytes(value, bytes_max=bytes_max)
     if isinstance(value, list):
-        return [_shorten(one) for one in value]
-    if isinstance(value, dict):
-        return {key: _shorten(one) for key, one in value.items()}
+        return [_shorten(one, bytes_max) for one in value]
+    if isinstance(value, Mapping):
+        return {key: _shorten(one, bytes_max) for key, one in value.items()}
     return value
-
-
-def _short(text: str) -> str:
-    return truncate_middle_bytes(text, bytes_max=TEXT_BYTES_MAX)

@@ -7,15 +7,11 @@ import re
 from collections.abc import Sequence
 
 from memory_write.phase2.verify import Finding
-from memory_write.recipes import fill, template
+from memory_write.recipes import V1, Recipe, fill, template
 from state.workspace.diff import WorkspaceDiff
 from state.workspace.layout import DIFF_FILE, EXTENSIONS
 from state.workspace.snapshot import Snapshot
 
-INSTRUCTIONS = "consolidate_v1_instructions.md"
-TASK = "consolidate_v1_task.md"
-EXTENSIONS_NOTE = "consolidate_v1_extensions.md"
-REPAIR = "consolidate_v1_repair.md"
 STATUS_LINES_MAX = 2_000
 _FENCES = re.compile(r"`{3,}")
 
@@ -43,29 +39,29 @@ def render_diff_file(diff: WorkspaceDiff, *, bytes_max: int) -> str:
     return "\n".join([*lines, "", "## Diff", "", f"{fence}diff"]) + f"\n{text}{cut}{fence}\n"
 
 
-def instructions() -> str:
+def instructions(recipe: Recipe = V1) -> str:
     """The standing rules of the agent."""
-    return template(INSTRUCTIONS)
+    return template(recipe.consolidation_instructions)
 
 
-def task(offered: Snapshot, unsound: Sequence[Finding]) -> str:
+def task(offered: Snapshot, unsound: Sequence[Finding], recipe: Recipe = V1) -> str:
     """What this run is about."""
     has_extensions = any(path.startswith(f"{EXTENSIONS}/") for path in offered.files)
     mode = "INIT" if unsound else "INCREMENTAL"
     return fill(
-        template(TASK),
+        template(recipe.consolidation_task),
         {
             "mode": mode,
             "diff_file": DIFF_FILE,
             "unsound": _listed(unsound) or "- none",
-            "extensions": template(EXTENSIONS_NOTE) if has_extensions else "",
+            "extensions": template(recipe.consolidation_extensions) if has_extensions else "",
         },
     )
 
 
-def repair(findings: Sequence[Finding]) -> str:
+def repair(findings: Sequence[Finding], recipe: Recipe = V1) -> str:
     """What must still be put right before the result can be published."""
-    return fill(template(REPAIR), {"findings": _listed(findings)})
+    return fill(template(recipe.consolidation_repair), {"findings": _listed(findings)})
 
 
 def _listed(findings: Sequence[Finding]) -> str:

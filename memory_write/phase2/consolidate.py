@@ -5,7 +5,7 @@ itself be stopped; nothing is written to the copy after that.
 """
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from memory_write.ports import (
     Budget,
     ConsolidationReport,
     ConsolidationRequest,
+    ConsolidationStep,
     Consolidator,
     FileTool,
     ModelChoice,
@@ -54,6 +55,7 @@ class Agent:
         limits: Phase2Limits,
         tokens_max: int,
         clock: Clock,
+        progress: Callable[[ConsolidationStep], None],
     ) -> None:
         self._consolidator = consolidator
         self._version = version
@@ -63,6 +65,9 @@ class Agent:
         self._meter = meter
         self._model = model
         self._clock = clock
+        self._progress = progress
+        self._ended = ModelUse()
+        self._under_way = ModelUse()
         self._turns_left = limits.turns_max
         self._tokens_left = tokens_max
         self._ends_at_s = clock.monotonic_s() + limits.seconds_max
@@ -82,11 +87,22 @@ class Agent:
             ),
             model=self._model,
             job_key=self._job_key,
+            progress=self._stepped,
         )
         end = await self._within(self._consolidator.run(request), seconds + GRACE_S)
         self._turns_left -= end.model_calls
         self._tokens_left -= end.use.total_tokens
+        self._ended, self._under_way = self._ended + end.use, ModelUse()
         return end
+
+    @property
+    def use(self) -> ModelUse:
+        """All it used so far, also of a call that did not come to its end."""
+        return self._ended + self._under_way
+
+    def _stepped(self, step: ConsolidationStep) -> None:
+        self._under_way = step.use
+        self._progress(step)
 
     async def close(self) -> None:
         """Take its tools away; waits for a call under way."""
@@ -104,7 +120,7 @@ class Agent:
             if agent.done():
                 return _end_of(agent)
             failure = "capped:tool_calls" if circling.done() else "capped:seconds"
-            return AgentEnd(use=ModelUse(), failure=failure)
+            return AgentEnd(use=self._under_way, failure=failure)
         finally:
             for one in waits:
                 one.cancel()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from memory_write.limits import Phase2Limits
 from memory_write.phase2 import steps as at
+from memory_write.phase2.extensions import moved_percent
 from memory_write.phase2.inputs import sync
 from memory_write.phase2.sources import (
     Sources,
@@ -17,6 +18,7 @@ from memory_write.phase2.sources import (
     selected_sources,
 )
 from memory_write.phase2.verify import Finding, artefact_findings
+from memory_write.phase2.withdraw import Gone, gone_from
 from memory_write.ports import Steps
 from memory_write.recipes import Recipe
 from state.ids import ThreadId
@@ -37,21 +39,34 @@ class Gathered:
 
     published: Snapshot
     """The live folder when it was copied."""
+    baseline: Snapshot
+    """What was published last, without what anybody changed since."""
     offered: Snapshot
     """The copy with its inputs in place."""
     published_sources: Sources
     sources: Sources
     inputs: EditionInputs
-    selected: tuple[tuple[ThreadId, int], ...]
+    selection: tuple[SelectedOutput, ...]
+    gone: Gone | None
+    """What the live folder stands for that is no input any more."""
     watermark_ms: int
     diff: WorkspaceDiff
     unsound: tuple[Finding, ...]
     """What is wrong with the artefacts as published."""
+    resources_moved_percent: int
+    """How many of the last edition's extension resources changed or went since."""
+
+    @property
+    def selected(self) -> tuple[tuple[ThreadId, int], ...]:
+        """The selection as threads and the times of their sources."""
+        return tuple(
+            (one.output.thread_id, one.output.source_updated_at_ms) for one in self.selection
+        )
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to remember and nothing remembered."""
-        return not self.selected and all(
+        return not self.selection and all(
             path in (NOTE_INSTRUCTIONS, RAW_MEMORIES) for path in self.published.files
         )
 
@@ -108,19 +123,23 @@ def _gathered(
     selection: list[SelectedOutput],
     now_ms: int,
 ) -> Gathered:
-    sync(staging.staged, published, selection, now_ms)
+    baseline = Baseline(staging.live)
+    known_blobs = baseline.blob_ids("")
+    sync(staging.staged, published, selection, now_ms, recipe, known_blobs)
     offered = staging.staged_snapshot()
     before, after = published_sources(published), selected_sources(selection)
+    baseline = Baseline(staging.live)
     return Gathered(
         published=published,
+        baseline=baseline.snapshot(),
         offered=offered,
         published_sources=before,
         sources=after,
         inputs=compare_sources(before, after),
-        selected=tuple(
-            (one.output.thread_id, one.output.source_updated_at_ms) for one in selection
-        ),
+        selection=tuple(selection),
+        gone=gone_from(published, after),
         watermark_ms=max((one.output.source_updated_at_ms for one in selection), default=0),
-        diff=Baseline(staging.live).diff(offered, bytes_max=limits.diff_bytes_max),
+        diff=baseline.diff(offered, bytes_max=limits.diff_bytes_max),
         unsound=artefact_findings(published, recipe),
+        resources_moved_percent=moved_percent(known_blobs, offered),
     )

@@ -5,15 +5,14 @@ recaps and no other. Rendering is pure; only `sync` touches files, and only in t
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
-from memory_write.recipes import template
+from memory_write.phase2.extensions import mask, prune, seed
+from memory_write.recipes import V1, Recipe
 from state.home import make_private_folder
+from state.policy.redaction import redact
 from state.stores.outputs import SelectedOutput
 from state.workspace.layout import (
-    EXTENSIONS,
-    NOTE_INSTRUCTIONS,
     RAW_MEMORIES,
     RECAPS,
     rfc3339,
@@ -21,11 +20,6 @@ from state.workspace.layout import (
 )
 from state.workspace.root import ConfinedRoot
 from state.workspace.snapshot import Snapshot
-
-RESOURCE_DAYS_MAX = 7
-NOTE_INSTRUCTIONS_TEMPLATE = "ad_hoc_instructions.md"
-_STAMP = "%Y-%m-%dT%H-%M-%S"
-_STAMP_LENGTH = 19
 
 
 def recap_path(selected: SelectedOutput) -> str:
@@ -41,11 +35,11 @@ def render_recap(selected: SelectedOutput) -> str:
     lines = [
         f"thread_id: {output.thread_id}",
         f"updated_at: {rfc3339(output.source_updated_at_ms)}",
-        f"rollout_path: {thread.rollout_path}",
-        f"cwd: {thread.cwd}",
+        f"rollout_path: {redact(thread.rollout_path)}",
+        f"cwd: {redact(thread.cwd)}",
     ]
     if thread.git_branch:
-        lines.append(f"git_branch: {thread.git_branch}")
+        lines.append(f"git_branch: {redact(thread.git_branch)}")
     return "\n".join([*lines, "", output.rollout_summary]) + "\n"
 
 
@@ -62,45 +56,53 @@ def render_raw_memories(selection: Sequence[SelectedOutput]) -> str:
         pieces.append(
             f"## Thread `{output.thread_id}`\n"
             f"updated_at: {rfc3339(output.source_updated_at_ms)}\n"
-            f"cwd: {thread.cwd}\n"
-            f"rollout_path: {thread.rollout_path}\n"
+            f"cwd: {redact(thread.cwd)}\n"
+            f"rollout_path: {redact(thread.rollout_path)}\n"
             f"rollout_summary_file: {name}\n"
             f"\n{output.raw_memory.strip()}\n\n"
         )
     return "".join(pieces)
 
 
-def input_files(selection: Sequence[SelectedOutput]) -> Mapping[str, bytes]:
+def input_files(selection: Sequence[SelectedOutput], recipe: Recipe = V1) -> Mapping[str, bytes]:
     """Every file that the selection stands for, by its path."""
     files = {recap_path(one): render_recap(one).encode() for one in selection}
-    files[RAW_MEMORIES] = render_raw_memories(selection).encode()
+    if recipe.has_raw_memory:
+        files[RAW_MEMORIES] = render_raw_memories(selection).encode()
     return files
 
 
-def stale_resources(snapshot: Snapshot, now_ms: int) -> tuple[str, ...]:
-    """Resources of extensions whose time in the name lies seven days back or more."""
-    limit = datetime.fromtimestamp(now_ms / 1000, UTC).timestamp() - RESOURCE_DAYS_MAX * 86_400
-    found: list[str] = []
-    for path in snapshot.below(EXTENSIONS):
-        parts = path.split("/")
-        if len(parts) != 4 or parts[2] != "resources" or not parts[3].endswith(".md"):
-            continue
-        if f"{EXTENSIONS}/{parts[1]}/instructions.md" not in snapshot.files:
-            continue
-        at_s = _stamp_s(parts[3])
-        if at_s is not None and at_s <= limit:
-            found.append(path)
-    return tuple(found)
+def put_back(
+    live: Path, published: Snapshot, selection: Sequence[SelectedOutput], recipe: Recipe
+) -> None:
+    """Restore recaps and raw memories that somebody deleted or changed; blocking.
+
+    Code writes them, so their return is no work for a consolidator.
+    Raises: PathRefused, OSError.
+    """
+    root = ConfinedRoot(live)
+    for path, data in input_files(selection, recipe).items():
+        known = published.files.get(path)
+        if known is None or known.data != data:
+            root.write(path, data)
 
 
-def sync(staged: Path, before: Snapshot, selection: Sequence[SelectedOutput], now_ms: int) -> None:
-    """Make the staged copy hold exactly these inputs; blocking.
+def sync(
+    staged: Path,
+    before: Snapshot,
+    selection: Sequence[SelectedOutput],
+    now_ms: int,
+    recipe: Recipe = V1,
+    known_blobs: Mapping[str, str] | None = None,
+) -> None:
+    """Make the staged copy hold exactly these inputs, and no secret; blocking.
 
+    `known_blobs` are the files of the last edition, with git's ids: what stands there is masked.
     Raises: PathRefused, OSError.
     """
     root = ConfinedRoot(staged)
     make_private_folder(staged / RECAPS)
-    wanted = input_files(selection)
+    wanted = input_files(selection, recipe)
     for path in before.below(RECAPS):
         if path.count("/") == 1 and path.endswith(".md") and path not in wanted:
             (staged / path).unlink()
@@ -108,14 +110,6 @@ def sync(staged: Path, before: Snapshot, selection: Sequence[SelectedOutput], no
         known = before.files.get(path)
         if known is None or known.data != data:
             root.write(path, data)
-    if NOTE_INSTRUCTIONS not in before.files:
-        root.write(NOTE_INSTRUCTIONS, template(NOTE_INSTRUCTIONS_TEMPLATE).encode())
-    for path in stale_resources(before, now_ms):
-        (staged / path).unlink()
-
-
-def _stamp_s(name: str) -> float | None:
-    try:
-        return datetime.strptime(name[:_STAMP_LENGTH], _STAMP).replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        return None
+    seed(staged, before)
+    prune(staged, before, now_ms)
+    mask(staged, before, known_blobs or {})

@@ -7,77 +7,86 @@ lost run leaves nothing but its row and what it cost.
 
 import asyncio
 import logging
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from memory_write.lease import held
-from memory_write.limits import (
-    DAY_S,
-    TRANSIENT_RETRY_FIRST_S,
-    TRANSIENT_RETRY_MAX_S,
-    MemorySettings,
-)
-from memory_write.phase2 import brief
+from memory_write.limits import TRANSIENT_RETRY_FIRST_S, MemorySettings, Phase2Limits
+from memory_write.outage import outage_reason
 from memory_write.phase2 import steps as at
-from memory_write.phase2.consolidate import Agent, AgentEnd
+from memory_write.phase2.author import Author, Progress, Run, inputs_since
+from memory_write.phase2.conflicts import conflicts_in
+from memory_write.phase2.evidence import Trace
 from memory_write.phase2.gather import Gathered, gather
-from memory_write.phase2.publish import EditedMeanwhile, Offer, publish, to_the_end
+from memory_write.phase2.inputs import put_back
+from memory_write.phase2.publish import (
+    EditedMeanwhile,
+    InputsWithdrawn,
+    Offer,
+    publish,
+    to_the_end,
+)
+from memory_write.phase2.purse import Purse, Refused
 from memory_write.phase2.recover import settle
 from memory_write.phase2.report import Failure, Phase2Report
-from memory_write.phase2.tools import ToolMeter, staged_tools
-from memory_write.phase2.verify import Case, Finding, judge
-from memory_write.ports import ModelChoice, Models, ModelUse, Quota, Steps
+from memory_write.phase2.setbacks import Setbacks
+from memory_write.phase2.sources import Withdrawn
+from memory_write.phase2.take_out import TakenOut, take_out
+from memory_write.phase2.withdraw import Gone, traced
+from memory_write.ports import Models, Quota, Steps
 from memory_write.recipes import Recipe
-from state.errors import LeaseLost, PathRefused, WorkspaceUnsafe
-from state.policy.redaction import contains_secret
+from state.errors import LeaseLost, PathRefused, StateError, WorkspaceUnsafe
+from state.ids import ThreadId
+from state.policy.budget import estimate_tokens
 from state.recovery import State
 from state.stores.jobs import Claim
-from state.workspace.layout import DIFF_FILE
-from state.workspace.root import ConfinedRoot
 from state.workspace.snapshot import Snapshot
 from state.workspace.staging import Staging, clear_staging
 
 _LOG = logging.getLogger(__name__)
 
-KIND = "consolidation"
-REPAIRS_MAX = 1
 EDITED_RETRY_S = 30
-REASON_CHARS_MAX = 300
-
-
-@dataclass(slots=True)
-class _Run:
-    """What one run found out so far."""
-
-    claim: Claim
-    recipe: Recipe
-    staging: Staging
-    use: ModelUse = field(default_factory=ModelUse)
+TAKE_OUT_TRIES_MAX = 5
+GONE_MAX = 10_000
+WITHHELD_MAX = 256
+NOBODY = Gone(threads=Withdrawn(frozenset()), trace=Trace())
 
 
 class ConsolidationJob:
     """Works on the claimed consolidation of a version."""
 
     def __init__(
-        self, state: State, models: Models, quota: Quota, settings: MemorySettings, steps: Steps
+        self,
+        state: State,
+        models: Models,
+        quota: Quota,
+        settings: MemorySettings,
+        steps: Steps,
+        progress: Progress,
     ) -> None:
         self._state = state
-        self._models = models
-        self._quota = quota
-        self._settings = settings
+        self._purse = Purse(state, quota, settings)
         self._limits = settings.phase2
         self._steps = steps
-        self._transient = 0
-        """How often in a row the model was not to be had."""
-        self._fruitless = 0
-        """How often in a row a run cost something and gave nothing."""
+        self._progress = progress
+        self.publishing = asyncio.Lock()
+        """Held from the intent to the mark, so that no two runs exchange folders at once."""
+        self._gone: dict[str, Gone] = {}
+        """By version, what went in the life of this process; it never leaves it."""
+        self._owed: dict[str, frozenset[ThreadId]] = {}
+        """By version, the threads that went since a consolidator last had its turn."""
+        self._setbacks = Setbacks(state.clock, settings.phase2)
+        self._author = Author(state, models, self._purse, settings, self._setbacks, steps, progress)
 
     async def run(
-        self, claim: Claim, recipe: Recipe, *, unused_days_max: int | None
+        self,
+        claim: Claim,
+        recipe: Recipe,
+        *,
+        unused_days_max: int | None,
+        take_out_only: bool = False,
     ) -> Phase2Report:
         """Do the job and end it; raises nothing but a cancellation."""
         limits = self._limits
-        run = _Run(
+        run = Run(
             claim=claim,
             recipe=recipe,
             staging=Staging.of(
@@ -87,13 +96,15 @@ class ConsolidationJob:
                 files_max=limits.folder_files_max,
                 bytes_max=limits.folder_bytes_max,
             ),
+            unused_days_max=unused_days_max,
+            take_out_only=take_out_only,
         )
         try:
             async with held(
                 self._state, claim, heartbeat_s=limits.heartbeat_s, lease_s=limits.lease_s
             ):
                 await self._steps(at.CLAIMED)
-                result = await self._work(run, unused_days_max)
+                result = await self._work(run)
                 if isinstance(result, Failure):
                     result = await self._fail(run, result)
             return result
@@ -107,60 +118,179 @@ class ConsolidationJob:
         finally:
             await to_the_end(self._clean(run))
 
-    async def _work(self, run: _Run, unused_days_max: int | None) -> Phase2Report | Failure:
-        await self._settle_open(run.claim.version)
+    async def _work(self, run: Run) -> Phase2Report | Failure:
+        await self._settle_open(run)
+        gathered = await self._gathered(run)
+        if gathered.gone is not None:
+            return await self._take_out(run, gathered, gathered.gone)
+        if run.take_out_only:
+            return self._setbacks.failure("nothing_withdrawn", 0)
+        conflicts = conflicts_in(gathered.published, run.recipe)
+        if conflicts:
+            # The last good version stays in force until the person who merged has decided.
+            return self._setbacks.failure(
+                f"conflict: {', '.join(conflicts)}", self._limits.retry_delay_s
+            )
+        rebuild = bool(gathered.selection) and await self._owes_rebuild(run.claim.version)
+        if gathered.is_empty or (gathered.is_unchanged and not rebuild):
+            return await self._unchanged(run, gathered)
+        tokens_max = await self._purse.tokens_max(ordered=run.unused_days_max is None)
+        if isinstance(tokens_max, Refused):
+            return self._setbacks.failure(tokens_max.reason, tokens_max.retry_s)
+        # A short session must not cost what a long one may.
+        tokens_max = min(tokens_max, _worth(gathered, self._limits))
+        written = await self._author.write(
+            run, gathered, tokens_max, since=self._owed_of(run), gone=await self._all_gone(run)
+        )
+        if isinstance(written, Failure):
+            return written
+        return await self._published(run, gathered, written)
+
+    async def _gathered(self, run: Run) -> Gathered:
         gathered = await gather(
             self._state,
             run.staging,
             run.recipe,
             self._limits,
             self._steps,
-            unused_days_max=unused_days_max,
+            unused_days_max=run.unused_days_max,
         )
-        if gathered.is_empty or gathered.is_unchanged:
-            return await self._unchanged(run, gathered)
-        tokens_max = await self._tokens_allowed()
-        if isinstance(tokens_max, Failure):
-            return tokens_max
-        written = await self._consolidated(run, gathered, tokens_max)
-        if isinstance(written, Failure):
-            return written
+        inputs = gathered.inputs
+        self._progress(
+            run.claim,
+            {
+                "step": "gathered",
+                "inputs": len(gathered.selection),
+                "added": len(inputs.added),
+                "changed": len(inputs.changed),
+                "removed": len(inputs.removed),
+            },
+        )
+        return gathered
+
+    async def _take_out(self, run: Run, gathered: Gathered, gone: Gone) -> Phase2Report | Failure:
+        """First of all, and by code alone; a consolidator has its turn with what remains."""
+        version = run.claim.version
+        for _ in range(TAKE_OUT_TRIES_MAX):
+            self._gone[version] = gone.joined(self._gone.get(version))
+            self._owed[version] = self._owed_of(run) | gone.threads.thread_ids
+            taking = take_out(
+                self._state,
+                run.claim,
+                run.staging,
+                gathered,
+                self._gone[version].without(gathered.sources),
+                run.recipe,
+                self._steps,
+            )
+            if run.take_out_only:
+                result = await taking
+            else:
+                async with self.publishing:
+                    result = await taking
+            if isinstance(result, TakenOut):
+                _LOG.info("memory %s: %d lines were taken out", version, result.lines)
+                return Phase2Report(
+                    status="published",
+                    edition_id=result.edition_id,
+                    withdrawn=True,
+                    lines_cut=result.lines,
+                )
+            # Somebody wrote meanwhile, or more went: it starts from how things stand now.
+            gathered = await self._gathered(run)
+            gone = gathered.gone or gone
+        return self._setbacks.failure("edited_meanwhile", EDITED_RETRY_S)
+
+    async def _owes_rebuild(self, version: str) -> bool:
+        """Whether the last edition was cut by code, which takes too much rather than too little."""
+        async with self._state.database.reading() as read:
+            latest = await self._state.editions.latest(read, version)
+        return latest is not None and latest.made_by == "code"
+
+    async def _published(
+        self, run: Run, gathered: Gathered, written: Snapshot
+    ) -> Phase2Report | Failure:
+        version = run.claim.version
         offer = Offer(
             staging=run.staging,
             before=gathered.published,
             written=written,
-            inputs=gathered.inputs,
+            inputs=inputs_since(gathered, self._owed_of(run)),
             selected=gathered.selected,
             watermark_ms=gathered.watermark_ms,
         )
-        match await publish(self._state, run.claim, offer, self._steps):
+        self._progress(run.claim, {"step": "publishing"})
+        async with self.publishing:
+            result = await publish(self._state, run.claim, offer, self._steps)
+        match result:
             case EditedMeanwhile(paths):
-                _LOG.info("memory %s was edited during a run: %s", run.claim.version, paths[:5])
-                return self._failure("edited_meanwhile", EDITED_RETRY_S)
-            case published:
-                self._transient = self._fruitless = 0
-                return Phase2Report(
-                    status="published", edition_id=published.edition_id, use=run.use
-                )
+                _LOG.info("memory %s was edited during a run: %s", version, paths[:5])
+                return self._setbacks.failure("edited_meanwhile", EDITED_RETRY_S)
+            case InputsWithdrawn():
+                return self._setbacks.failure("inputs_withdrawn", 0)
+        self._setbacks.success()
+        self._gone[version] = self._gone.pop(version, NOBODY).faded()
+        self._owed.pop(version, None)
+        ignored = run.tally.ids_ignored
+        if ignored:
+            _LOG.warning("memory %s: names of no input were left out: %s", version, dict(ignored))
+        return Phase2Report(
+            status="published",
+            edition_id=result.edition_id,
+            use=run.use,
+            lines_cut=run.tally.lines_cut,
+            ids_ignored=ignored.total(),
+        )
 
-    async def _settle_open(self, version: str) -> None:
+    def _owed_of(self, run: Run) -> frozenset[ThreadId]:
+        """The threads that went since a consolidator last had its turn."""
+        return self._owed.get(run.claim.version, frozenset())
+
+    async def _all_gone(self, run: Run) -> Gone:
+        """All that is known of threads that are inputs no more, however long ago they went."""
+        version = run.claim.version
+        async with self._state.database.reading() as read:
+            removed = await self._state.editions.removed(read, version=version, limit=GONE_MAX)
+            withheld = await self._state.editions.withheld(
+                read, version=version, limit=WITHHELD_MAX
+            )
+        trace = await asyncio.to_thread(
+            traced, [text for texts in withheld.values() for text in texts]
+        )
+        known = Gone(threads=Withdrawn(removed | withheld.keys()), trace=trace)
+        return known.joined(self._gone.get(version))
+
+    async def _settle_open(self, run: Run) -> None:
         """An intent that an earlier run of this process could not decide comes first."""
+        version = run.claim.version
         async with self._state.database.reading() as read:
             editions = await self._state.editions.open_ones(read)
         for edition in editions:
             if edition.version == version:
                 await settle(self._state, edition, self._limits)
-        await asyncio.to_thread(clear_staging, self._state.home, version=version)
+        if not run.take_out_only:  # a run that was overtaken may still be in its copy
+            await asyncio.to_thread(clear_staging, self._state.home, version=version)
 
-    async def _unchanged(self, run: _Run, gathered: Gathered) -> Phase2Report:
+    async def _unchanged(self, run: Run, gathered: Gathered) -> Phase2Report | Failure:
         reason = "nothing_selected" if gathered.is_empty else None
+        async with self._state.database.reading() as read:
+            heard = await self._state.jobs.counts(read, run.claim.version, kind="extraction")
+        failed = heard.failed + heard.exhausted
+        if gathered.is_empty and failed and not heard.done:
+            # Nothing to remember because nothing could be heard is no success.
+            return self._setbacks.failure(
+                f"no_extraction_succeeded: 0 of {failed}", self._limits.retry_delay_s
+            )
+        version = run.claim.version
         async with self._state.jobs.finishing(self._state.database, run.claim) as tx:
-            await self._state.outputs.mark_selected(
-                tx, version=run.claim.version, selected=gathered.selected
-            )
-            await self._state.outputs.raise_consolidated(
-                tx, run.claim.version, len(gathered.selected)
-            )
+            threads = [thread_id for thread_id, _ in gathered.selected]
+            if not await self._state.editions.withdrawn(tx, version=version, thread_ids=threads):
+                # Under the fence: nothing of a thread that goes meanwhile is written again.
+                await asyncio.to_thread(
+                    put_back, run.staging.live, gathered.published, gathered.selection, run.recipe
+                )
+            await self._state.outputs.mark_selected(tx, version=version, selected=gathered.selected)
+            await self._state.outputs.raise_consolidated(tx, version, len(gathered.selected))
             await self._state.jobs.succeed(
                 tx,
                 run.claim,
@@ -170,133 +300,7 @@ class ConsolidationJob:
             )
         return Phase2Report(status="unchanged", reason=reason)
 
-    async def _tokens_allowed(self) -> int | Failure:
-        """How much the agent may spend; a Failure when it may not start now."""
-        refusal = await self._quota.refusal()
-        if refusal is not None:
-            return self._failure(f"quota:{refusal}", self._limits.retry_delay_s)
-        budget = self._settings.budget.consolidation_tokens
-        if budget is None:
-            return self._limits.tokens_max
-        now_ms = self._state.clock.now_ms()
-        async with self._state.database.reading() as read:
-            spent = await self._state.spending.total(read, day=_day(now_ms), kind=KIND)
-        if spent >= budget:
-            return self._failure("budget", DAY_S - now_ms // 1000 % DAY_S)
-        return min(self._limits.tokens_max, budget - spent)
-
-    async def _consolidated(
-        self, run: _Run, gathered: Gathered, tokens_max: int
-    ) -> Snapshot | Failure:
-        """Let the agent work on the copy, and judge what it left; once more if that is unsound."""
-        staged = run.staging.staged
-        diff_text = brief.render_diff_file(gathered.diff, bytes_max=self._limits.diff_bytes_max)
-        await asyncio.to_thread(ConfinedRoot(staged).write, DIFF_FILE, diff_text.encode())
-        meter = ToolMeter(self._limits)
-        agent = Agent(
-            self._models.consolidator(None),
-            version=run.claim.version,
-            job_key=run.claim.key,
-            instructions=brief.instructions(),
-            tools=staged_tools(staged, meter),
-            meter=meter,
-            model=ModelChoice(
-                model=self._settings.consolidation_model,
-                effort=run.recipe.consolidation_effort,
-            ),
-            limits=self._limits,
-            tokens_max=tokens_max,
-            clock=self._state.clock,
-        )
-        told = brief.task(gathered.offered, gathered.unsound)
-        findings: tuple[Finding, ...] = ()
-        await self._steps(at.CONSOLIDATING)
-        try:
-            for _ in range(1 + REPAIRS_MAX):
-                end = await agent.work(told)
-                await self._spend(run, end)
-                if end.failure is not None:
-                    return self._agent_failure(end)
-                written = await asyncio.to_thread(_written, run.staging)
-                findings = await asyncio.to_thread(judge, self._case(run, gathered, written))
-                if not findings:
-                    break
-                told = brief.repair(findings)
-        finally:
-            await agent.close()
-        await self._steps(at.CONSOLIDATED)
-        return await self._verified(run, gathered, findings)
-
-    async def _verified(
-        self, run: _Run, gathered: Gathered, findings: tuple[Finding, ...]
-    ) -> Snapshot | Failure:
-        """The last judgement, now that nobody can write any more."""
-        if not findings:
-            await asyncio.to_thread((run.staging.staged / DIFF_FILE).unlink)
-            written = await asyncio.to_thread(run.staging.staged_snapshot)
-            findings = await asyncio.to_thread(judge, self._case(run, gathered, written))
-        if findings:
-            listed = "; ".join(map(str, findings[:5]))
-            _LOG.warning("memory %s was not published: %s", run.claim.version, listed)
-            return self._failure(f"unsound: {listed}", self._limits.retry_delay_s, uses_retry=True)
-        await self._steps(at.VERIFIED)
-        return written
-
-    def _case(self, run: _Run, gathered: Gathered, written: Snapshot) -> Case:
-        return Case(
-            recipe=run.recipe,
-            limits=self._limits,
-            published=gathered.published,
-            offered=gathered.offered,
-            written=written,
-            published_sources=gathered.published_sources,
-            sources=gathered.sources,
-            inputs=gathered.inputs,
-            holds_secret=contains_secret,
-        )
-
-    async def _spend(self, run: _Run, end: AgentEnd) -> None:
-        run.use += end.use
-        if end.use.total_tokens == 0:
-            return
-        now_ms = self._state.clock.now_ms()
-        async with self._state.database.writing() as tx:
-            await self._state.spending.add(
-                tx,
-                day=_day(now_ms),
-                kind=KIND,
-                job_key=run.claim.key,
-                model=self._settings.consolidation_model or "default",
-                input_tokens=end.use.input_tokens,
-                cached_tokens=end.use.cached_input_tokens,
-                output_tokens=end.use.output_tokens,
-                at_ms=now_ms,
-                trigger=KIND,
-                version=run.claim.version,
-            )
-
-    def _agent_failure(self, end: AgentEnd) -> Failure:
-        reason = end.failure or "unknown"
-        if not end.transient:
-            return self._fruitless_failure(reason)
-        delay_s = min(TRANSIENT_RETRY_FIRST_S * 2**self._transient, TRANSIENT_RETRY_MAX_S)
-        self._transient = min(self._transient + 1, 16)
-        return self._failure(reason, delay_s)
-
-    def _fruitless_failure(self, reason: str) -> Failure:
-        """The same inputs would most likely fail again, so each time it waits longer."""
-        delay_s = min(self._limits.retry_delay_s * 2**self._fruitless, DAY_S)
-        self._fruitless = min(self._fruitless + 1, 16)
-        return self._failure(reason, delay_s, uses_retry=True)
-
-    def _failure(self, reason: str, retry_s: int, *, uses_retry: bool = False) -> Failure:
-        return Failure(
-            reason=reason[:REASON_CHARS_MAX],
-            retry_at_ms=self._state.clock.now_ms() + retry_s * 1000,
-            uses_retry=uses_retry,
-        )
-
-    async def _fail(self, run: _Run, failure: Failure) -> Phase2Report:
+    async def _fail(self, run: Run, failure: Failure) -> Phase2Report:
         async with self._state.jobs.finishing(self._state.database, run.claim) as tx:
             await self._state.jobs.fail(
                 tx,
@@ -312,7 +316,7 @@ class ConsolidationJob:
             retry_at_ms=failure.retry_at_ms,
         )
 
-    async def _after_loss(self, run: _Run) -> Phase2Report:
+    async def _after_loss(self, run: Run) -> Phase2Report:
         """A heartbeat that came just after the end finds no job either; then all is well."""
         async with self._state.database.reading() as read:
             latest = await self._state.editions.latest(read, run.claim.version)
@@ -333,21 +337,29 @@ class ConsolidationJob:
                 )
         except LeaseLost:
             return
+        except StateError as error:
+            # The lease ends by itself, and the next pass takes the job.
+            _LOG.warning("consolidation %s could not be given back: %s", claim.version, error)
 
-    async def _net(self, run: _Run, error: Exception) -> Phase2Report:
-        reason = _reason_of(error)
+    async def _net(self, run: Run, error: Exception) -> Phase2Report:
+        outage = outage_reason(error)
+        reason = outage or _reason_of(error)
         _LOG.error(
-            "the consolidation of memory %s failed: %s", run.claim.version, error, exc_info=error
+            "the consolidation of memory %s failed: %s",
+            run.claim.version,
+            error,
+            exc_info=None if outage else error,
         )
+        delay_s = TRANSIENT_RETRY_FIRST_S if outage else self._limits.retry_delay_s
         try:
             return await self._fail(
-                run, self._failure(reason, self._limits.retry_delay_s, uses_retry=True)
+                run, self._setbacks.failure(reason, delay_s, uses_retry=outage is None)
             )
         except Exception as second:  # the same net: without a database the lease runs out instead
             _LOG.error("its job could not be ended: %s", second)
             return Phase2Report(status="failed", reason=reason, use=run.use)
 
-    async def _clean(self, run: _Run) -> None:
+    async def _clean(self, run: Run) -> None:
         """Remove the copy, unless an open intent still needs the former live folder."""
         try:
             async with self._state.database.reading() as read:
@@ -359,15 +371,9 @@ class ConsolidationJob:
         await self._steps(at.CLEANED)
 
 
-def _written(staging: Staging) -> Snapshot:
-    """What the agent left so far, without the diff file."""
-    snapshot = staging.staged_snapshot()
-    files = {path: file for path, file in snapshot.files.items() if path != DIFF_FILE}
-    return Snapshot(files=files, odd=snapshot.odd)
-
-
-def _day(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d")
+def _worth(gathered: Gathered, limits: Phase2Limits) -> int:
+    """The most tokens that this much of new material is worth."""
+    return limits.tokens_base + limits.tokens_per_new * estimate_tokens(gathered.diff.text)
 
 
 def _reason_of(error: Exception) -> str:

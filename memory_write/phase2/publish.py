@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 
 from memory_write.phase2 import steps as at
 from memory_write.ports import Steps
+from state.database import Transaction
 from state.errors import LeaseLost
 from state.ids import ThreadId
 from state.recovery import State
-from state.stores.editions import EditionInputs
+from state.stores.editions import EditionInputs, Maker
 from state.stores.jobs import Claim
 from state.workspace.repo import Baseline
 from state.workspace.snapshot import Snapshot
@@ -39,6 +40,13 @@ class EditedMeanwhile:
     paths: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class InputsWithdrawn:
+    """Threads among the inputs were deleted or barred during the run; nothing was published."""
+
+    thread_ids: tuple[ThreadId, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
     """A verified copy and what must be recorded with it."""
@@ -51,24 +59,34 @@ class Offer:
     inputs: EditionInputs
     selected: tuple[tuple[ThreadId, int], ...]
     watermark_ms: int
+    committed: Snapshot | None = None
+    """What is to count as published, where the folder holds more that was not worked in yet."""
+    made_by: Maker = "consolidator"
 
 
 async def publish(
     state: State, claim: Claim, offer: Offer, steps: Steps
-) -> Published | EditedMeanwhile:
+) -> Published | EditedMeanwhile | InputsWithdrawn:
     """Put the copy in force, or leave everything as it was.
 
     Raises: LeaseLost, DatabaseBusy, DatabaseUnusable, WorkspaceUnsafe, OSError.
     """
     staging = offer.staging
     commit_id = await asyncio.to_thread(
-        _committed, staging, offer.written, claim.fence, state.clock.now_ms() // 1000
+        _committed,
+        staging,
+        offer.written if offer.committed is None else offer.committed,
+        claim.fence,
+        state.clock.now_ms() // 1000,
     )
     await steps(at.COMMITTED)
     edited = await asyncio.to_thread(_carry_notes, offer)
     if edited:
         return EditedMeanwhile(edited)
     async with state.jobs.fenced(state.database, claim) as tx:
+        withdrawn = await _withdrawn(state, tx, claim, offer)
+        if withdrawn:
+            return InputsWithdrawn(withdrawn)
         edition_id = await state.editions.open_intent(
             tx,
             version=claim.version,
@@ -76,6 +94,7 @@ async def publish(
             commit_id=commit_id,
             staged=staging.staged.name,
             inputs=offer.inputs,
+            made_by=offer.made_by,
             made_at_ms=state.clock.now_ms(),
         )
     await steps(at.INTENDED)
@@ -117,13 +136,19 @@ async def _swapped_and_marked(
             await state.editions.publish(tx, edition_id, now_ms)
             await state.outputs.mark_selected(tx, version=claim.version, selected=offer.selected)
             await state.outputs.raise_consolidated(tx, claim.version, len(offer.selected))
+            by_code = offer.made_by == "code"
             await state.jobs.succeed(
                 tx,
                 claim,
-                outcome="published",
-                starts_cooldown=True,
+                outcome="withdrawn" if by_code else "published",
+                starts_cooldown=not by_code,
                 watermark_ms=offer.watermark_ms,
             )
+            if by_code or await _withdrawn(state, tx, claim, offer):
+                # Code takes out only; what else there is to do is a consolidator's.
+                await state.jobs.enqueue_consolidation(
+                    tx, version=claim.version, watermark_ms=now_ms, urgent=True
+                )
     except LeaseLost:
         # The job was reset or taken over: what it was to publish has no right to stand.
         await asyncio.to_thread(staging.swap)
@@ -131,6 +156,14 @@ async def _swapped_and_marked(
         raise
     await steps(at.MARKED)
     return ()
+
+
+async def _withdrawn(
+    state: State, tx: Transaction, claim: Claim, offer: Offer
+) -> tuple[ThreadId, ...]:
+    return await state.editions.withdrawn(
+        tx, version=claim.version, thread_ids=[thread_id for thread_id, _ in offer.selected]
+    )
 
 
 async def _abandon(state: State, edition_id: int) -> None:
@@ -159,7 +192,7 @@ def _swap(offer: Offer) -> tuple[str, ...]:
     """Exchange the folders; taken back if somebody wrote between the last look and the swap."""
     staging = offer.staging
     staging.swap()
-    former = staging.staged_snapshot()
+    former = staging.former_snapshot()
     edited = edited_since(offer.before, former)
     if edited:
         staging.swap()

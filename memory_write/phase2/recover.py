@@ -121,13 +121,18 @@ async def _finish(
         )
         if isinstance(claimed, Claimed):
             watermark_ms = max((at_ms for _, at_ms in selected), default=0)
+            by_code = edition.made_by == "code"
             await state.jobs.succeed(
                 tx,
                 claimed.claim,
-                outcome="published",
-                starts_cooldown=True,
+                outcome="withdrawn" if by_code else "published",
+                starts_cooldown=not by_code,
                 watermark_ms=watermark_ms,
             )
+            if by_code:
+                await state.jobs.enqueue_consolidation(
+                    tx, version=version, watermark_ms=now_ms, urgent=True
+                )
 
 
 def _live_after(staging: Staging, commit_id: str) -> Snapshot | None:
@@ -139,7 +144,7 @@ def _live_after(staging: Staging, commit_id: str) -> Snapshot | None:
         return None
     live = staging.live_snapshot()
     if staging.staged.is_dir():
-        former = staging.staged_snapshot()
+        former = staging.former_snapshot()
         staging.carry_over(staging.staged, staging.live, new_notes(live, former))
         staging.keep_odd(former)
     return live

@@ -1,6 +1,6 @@
 """How a consolidation ends: for whoever ordered it, and for the job's row."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from memory_write.ports import ModelUse
@@ -17,6 +17,22 @@ class Phase2Report:
     edition_id: int | None = None
     use: ModelUse = field(default_factory=ModelUse)
     retry_at_ms: int | None = None
+    withdrawn: bool = False
+    """Whether code alone took out what inputs that went had supported."""
+    lines_cut: int = 0
+    ids_ignored: int = 0
+    """Names of recaps and threads that were no inputs and were left out."""
+
+    def then(self, follow: "Phase2Report") -> "Phase2Report":
+        """This withdrawal and the run that came after it, as one."""
+        if follow.status in ("unchanged", "skipped"):
+            return self
+        return replace(
+            follow,
+            edition_id=self.edition_id if follow.edition_id is None else follow.edition_id,
+            withdrawn=True,
+            lines_cut=self.lines_cut + follow.lines_cut,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,18 @@
 """Phase 2 of one memory version: the claim of its one job, and the report of what came of it."""
 
+import asyncio
+from collections.abc import Mapping
+
 from memory_write.limits import MemorySettings
 from memory_write.phase2.job import ConsolidationJob
 from memory_write.phase2.recover import Recovered, recover
 from memory_write.phase2.report import Phase2Report
+from memory_write.phase2.withdraw import standing_sources
 from memory_write.ports import Announcement, Announcer, Models, Quota, Steps, no_steps
-from memory_write.recipes import recipe_of
+from memory_write.recipes import Recipe, recipe_of
 from state.recovery import State
-from state.stores.jobs import Claim, Skipped
+from state.stores.jobs import Claim, Claimed, Skipped
+from state.workspace.snapshot import take_snapshot
 
 __all__ = ["Phase2", "Phase2Report", "Recovered", "recover"]
 
@@ -27,13 +32,64 @@ class Phase2:
         self._state = state
         self._announce = announce
         self._settings = settings
-        self._job = ConsolidationJob(state, models, quota, settings, steps)
+        self._job = ConsolidationJob(
+            state,
+            models,
+            quota,
+            settings,
+            steps,
+            lambda claim, data: self._tell("consolidation/progress", claim, data),
+        )
 
     async def run(self, *, ignore_cooldown: bool, everything: bool = False) -> Phase2Report:
         """Consolidate once, if the job is free; with `everything` however long unused.
 
         Raises: RecipeUnknown, DatabaseBusy, DatabaseUnusable.
         """
+        report = await self._once(ignore_cooldown=ignore_cooldown, everything=everything)
+        if not report.withdrawn:
+            return report
+        # Code has taken out what went; now a consolidator works with what remains.
+        return report.then(await self._once(ignore_cooldown=True, everything=everything))
+
+    async def take_out(self) -> Phase2Report | None:
+        """Take out of memory, by code and at once, what deleted or barred threads had supported.
+
+        Whoever consolidates meanwhile loses the job. None when nothing of them stands in memory.
+        Raises: DatabaseBusy, DatabaseUnusable, WorkspaceUnsafe, OSError.
+        """
+        recipe = recipe_of(self._settings.version)
+        async with self._job.publishing:
+            if not await self._stands_withdrawn(recipe):
+                return None
+            async with self._state.database.writing() as tx:
+                claimed = await self._state.jobs.claim_consolidation(
+                    tx,
+                    version=recipe.version,
+                    lease_s=self._settings.phase2.lease_s,
+                    cooldown_s=0,
+                    ignore_cooldown=True,
+                    take_over=True,
+                )
+            assert isinstance(claimed, Claimed)
+            return await self._told(claimed.claim, recipe, unused_days_max=None, only=True)
+
+    async def _stands_withdrawn(self, recipe: Recipe) -> bool:
+        limits = self._settings.phase2
+        published = await asyncio.to_thread(
+            take_snapshot,
+            self._state.home.memories(recipe.version),
+            files_max=limits.folder_files_max,
+            bytes_max=limits.folder_bytes_max,
+        )
+        sources = await asyncio.to_thread(standing_sources, published)
+        async with self._state.database.reading() as read:
+            withdrawn = await self._state.editions.withdrawn(
+                read, version=recipe.version, thread_ids=sources.thread_ids
+            )
+        return bool(withdrawn)
+
+    async def _once(self, *, ignore_cooldown: bool, everything: bool) -> Phase2Report:
         recipe = recipe_of(self._settings.version)
         limits = self._settings.phase2
         async with self._state.database.writing() as tx:
@@ -48,23 +104,32 @@ class Phase2:
             return Phase2Report(
                 status="skipped", reason=claimed.reason, retry_at_ms=claimed.until_ms
             )
-        self._tell("consolidation/started", claimed.claim, {})
+        unused_days_max = None if everything else limits.unused_days_max
+        return await self._told(claimed.claim, recipe, unused_days_max=unused_days_max, only=False)
+
+    async def _told(
+        self, claim: Claim, recipe: Recipe, *, unused_days_max: int | None, only: bool
+    ) -> Phase2Report:
+        """Run the job, and say when it began and how it ended."""
+        self._tell("consolidation/started", claim, {})
         report: Phase2Report | None = None
         try:
             report = await self._job.run(
-                claimed.claim,
-                recipe,
-                unused_days_max=None if everything else limits.unused_days_max,
+                claim, recipe, unused_days_max=unused_days_max, take_out_only=only
             )
         finally:
-            ended = {
+            ended: dict[str, str | int | None] = {
                 "status": report.status if report else "given_back",
                 "reason": report.reason if report else None,
             }
-            self._tell("consolidation/finished", claimed.claim, ended)
+            if report is not None and report.withdrawn:
+                ended["linesTakenOut"] = report.lines_cut
+            if report is not None and report.ids_ignored:
+                ended["idsIgnored"] = report.ids_ignored
+            self._tell("consolidation/finished", claim, ended)
         return report
 
-    def _tell(self, what: str, claim: Claim, data: dict[str, str | None]) -> None:
+    def _tell(self, what: str, claim: Claim, data: Mapping[str, str | int | None]) -> None:
         self._announce(
             Announcement(what=what, version=claim.version, data={"fence": claim.fence, **data})
         )

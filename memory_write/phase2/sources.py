@@ -6,15 +6,17 @@ taken apart to find that out.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memory_write.phase2.inputs import recap_path, render_recap
 from state.ids import ThreadId
 from state.stores.editions import EditionInputs
 from state.stores.outputs import SelectedOutput
-from state.workspace.layout import RECAPS
+from state.workspace.layout import RECAPS, summary_stem
 from state.workspace.snapshot import Snapshot
 
+STEM_CHARS = 24
+"""Time and four characters of the id: enough to know a recap's name by, with most ids."""
 _HEADER = re.compile(r"\Athread_id: (\S+)\n")
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _CITED_THREAD = re.compile(rf"\bthread_id\s*[=:]\s*`?<?({_UUID})\b", re.IGNORECASE)
@@ -35,6 +37,22 @@ class Sources:
     def thread_ids(self) -> frozenset[ThreadId]:
         """All of them."""
         return frozenset(self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """Threads that are inputs no more, recognised by id and by the names their recaps had."""
+
+    thread_ids: frozenset[ThreadId]
+    names: Mapping[str, ThreadId] = field(default_factory=dict)
+
+    def named(self, cited: "Cited") -> frozenset[ThreadId]:
+        """Those that a text cites."""
+        stems = {summary_stem(one, 0, None): one for one in self.thread_ids} if cited.names else {}
+        by_name = {self.names.get(name) or stems.get(name[:STEM_CHARS]) for name in cited.names} - {
+            None
+        }
+        return frozenset(one for one in {*by_name, *cited.thread_ids} if one in self.thread_ids)
 
 
 @dataclass(frozen=True, slots=True)

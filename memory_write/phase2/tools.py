@@ -1,6 +1,7 @@
 """The file tools of the consolidation agent: all it has, on one staged folder, in this process.
 
-Invariant: a tool changes only the handbook, the summary and skills; inputs are there to be read.
+Invariant: a tool changes only what the recipe lets a consolidation write; inputs are there to be
+read.
 What a tool refuses comes back as text, so that the model can do better.
 """
 
@@ -15,12 +16,11 @@ from typing import Any
 from memory_write.limits import Phase2Limits
 from memory_write.phase2.arguments import Arguments, parse
 from memory_write.ports import FileTool
+from memory_write.recipes import V1, Recipe
 from state.errors import PathRefused, WorkspaceUnsafe
-from state.workspace.layout import HANDBOOK, SKILLS, SUMMARY
 from state.workspace.root import ConfinedRoot
 
 DONE: Mapping[str, object] = {}
-READ_ONLY = f"is read-only here; write {HANDBOOK}, {SUMMARY} or files below {SKILLS}/"
 # One thinking step may call several tools; beyond this many a turn the agent is going in circles.
 CALLS_PER_TURN_MAX = 25
 
@@ -28,9 +28,12 @@ CALLS_PER_TURN_MAX = 25
 class ToolMeter:
     """Counts what one run does with its tools, tells when it was too much, and ends it."""
 
-    def __init__(self, limits: Phase2Limits) -> None:
+    def __init__(self, limits: Phase2Limits, recipe: Recipe = V1) -> None:
         self.limits = limits
+        self.recipe = recipe
         self.exhausted = asyncio.Event()
+        self.has_written = False
+        """Whether it wrote or edited any file so far."""
         self._lock = threading.Lock()
         self._closed = False
         self._calls_left = limits.turns_max * CALLS_PER_TURN_MAX
@@ -75,6 +78,7 @@ class ToolMeter:
         self._bytes_left -= size
         if self._files_left < 0 or self._bytes_left < 0:
             raise PathRefused("no more can be written in this run")
+        self.has_written = True
 
 
 Work = Callable[[ConfinedRoot, Arguments, ToolMeter], Mapping[str, object]]
@@ -115,7 +119,7 @@ def staged_tools(staged: Path, meter: ToolMeter) -> tuple[FileTool, ...]:
     return tuple(
         StagedTool(
             name=name,
-            description=description,
+            description=description.format(**_places(meter.recipe)),
             parameters=_schema(properties, required),
             root=root,
             meter=meter,
@@ -123,13 +127,6 @@ def staged_tools(staged: Path, meter: ToolMeter) -> tuple[FileTool, ...]:
         )
         for name, description, properties, required, work in _TOOLS
     )
-
-
-def writable(path: str) -> bool:
-    """Whether the agent may change this path."""
-    parts = [part for part in path.split("/") if part not in ("", ".")]
-    inside = "/".join(parts)
-    return inside in (HANDBOOK, SUMMARY) or (len(parts) > 1 and parts[0] == SKILLS)
 
 
 def _list(root: ConfinedRoot, given: Arguments, _: ToolMeter) -> Mapping[str, object]:
@@ -162,14 +159,14 @@ def _search(root: ConfinedRoot, given: Arguments, _: ToolMeter) -> Mapping[str, 
 
 
 def _write(root: ConfinedRoot, given: Arguments, meter: ToolMeter) -> Mapping[str, object]:
-    path, data = _ours(given.text("path")), given.text("content").encode()
+    path, data = _ours(given.text("path"), meter), given.text("content").encode()
     meter.written(path, len(data))
     root.write(path, data)
     return DONE
 
 
 def _edit(root: ConfinedRoot, given: Arguments, meter: ToolMeter) -> Mapping[str, object]:
-    path = _ours(given.text("path"))
+    path = _ours(given.text("path"), meter)
     old_text, new_text = given.text("old_text"), given.text("new_text")
     size = len(root.read_bytes(path)) - len(old_text.encode()) + len(new_text.encode())
     meter.written(path, size)
@@ -177,21 +174,32 @@ def _edit(root: ConfinedRoot, given: Arguments, meter: ToolMeter) -> Mapping[str
     return DONE
 
 
-def _move(root: ConfinedRoot, given: Arguments, _: ToolMeter) -> Mapping[str, object]:
-    root.move(_ours(given.text("path")), _ours(given.text("new_path")))
+def _move(root: ConfinedRoot, given: Arguments, meter: ToolMeter) -> Mapping[str, object]:
+    root.move(_ours(given.text("path"), meter), _ours(given.text("new_path"), meter))
     return DONE
 
 
-def _delete(root: ConfinedRoot, given: Arguments, _: ToolMeter) -> Mapping[str, object]:
-    root.delete(_ours(given.text("path")))
+def _delete(root: ConfinedRoot, given: Arguments, meter: ToolMeter) -> Mapping[str, object]:
+    root.delete(_ours(given.text("path"), meter))
     return DONE
 
 
-def _ours(path: str) -> str:
+def _ours(path: str, meter: ToolMeter) -> str:
     # A path that leaves the folder is refused as such by the root, with its own sentence.
-    if path.startswith("/") or ".." in path.split("/") or writable(path):
+    if path.startswith("/") or ".." in path.split("/") or meter.recipe.writable(path):
         return path
-    raise PathRefused(f"path '{path}' {READ_ONLY}")
+    places = _places(meter.recipe)["places"]
+    raise PathRefused(f"path '{path}' is read-only here; write {places}")
+
+
+def _places(recipe: Recipe) -> Mapping[str, str]:
+    """What may be written, for a sentence."""
+    files = ", ".join(recipe.artefacts)
+    below = " or ".join(f"files below {folder}/" for folder in recipe.artefact_folders)
+    return {
+        "places": f"{files} or {below}" if below else files,
+        "moved": below.replace("files", "a file", 1) or "a file that you may write",
+    }
 
 
 def _schema(properties: Mapping[str, Any], required: tuple[str, ...]) -> Mapping[str, Any]:
@@ -244,7 +252,7 @@ _TOOLS: tuple[tuple[str, str, Mapping[str, Any], tuple[str, ...], Work], ...] = 
     ),
     (
         "write",
-        f"Create or replace {HANDBOOK}, {SUMMARY} or a file below {SKILLS}/ with this content.",
+        "Create or replace a file with this content; you may write {places}.",
         {"path": _TEXT, "content": _TEXT},
         ("path", "content"),
         _write,
@@ -258,14 +266,14 @@ _TOOLS: tuple[tuple[str, str, Mapping[str, Any], tuple[str, ...], Work], ...] = 
     ),
     (
         "move",
-        f"Rename a file below {SKILLS}/; nothing may stand at the new path.",
+        "Rename {moved}; nothing may stand at the new path.",
         {"path": _TEXT, "new_path": _TEXT},
         ("path", "new_path"),
         _move,
     ),
     (
         "delete",
-        f"Delete a file or an empty folder below {SKILLS}/, or a file you are about to replace.",
+        "Delete {moved}, an empty folder there, or a file you are about to replace.",
         {"path": _TEXT},
         ("path",),
         _delete,

@@ -11,14 +11,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from memory_write.limits import Phase2Limits
+from memory_write.phase2.coverage import covers_the_same
+from memory_write.phase2.extensions import planted
 from memory_write.phase2.sources import Sources, cited_in
-from memory_write.phase2.tools import writable
 from memory_write.recipes import Recipe
 from state.stores.editions import EditionInputs
 from state.workspace.layout import HANDBOOK, SUMMARY_HEADINGS
 from state.workspace.snapshot import Snapshot
 
 FINDINGS_MAX = 50
+SHARE_WORDS_MIN = 20
+"""A text of fewer words may be replaced whole; its topics are judged all the same."""
 _WORD = re.compile(r"\w+")
 _TOPIC = re.compile(r"^# Task Group\b", re.MULTILINE)
 
@@ -53,12 +56,14 @@ class Case:
     sources: Sources
     inputs: EditionInputs
     holds_secret: Callable[[str], bool]
+    resources_moved_percent: int = 0
+    """How many of the last edition's extension resources changed or went since."""
 
 
 def judge(case: Case) -> tuple[Finding, ...]:
     """Everything that speaks against publishing; empty when nothing does."""
     found: list[Finding] = []
-    for check in (_odd, _untouched, _artefacts, _sizes, _secrets, _dangling, _topics, _share):
+    for check in _CHECKS:
         for finding in check(case):
             found.append(finding)
             if len(found) >= FINDINGS_MAX:
@@ -76,11 +81,15 @@ def artefact_findings(snapshot: Snapshot, recipe: Recipe) -> tuple[Finding, ...]
         elif not text.strip():
             found.append(Finding("empty", path))
         elif path == recipe.summary_file:
-            found.extend(_summary_findings(text, recipe))
+            found.extend(summary_findings(text, recipe))
     return tuple(found)
 
 
-def _summary_findings(text: str, recipe: Recipe) -> Iterator[Finding]:
+def summary_findings(text: str, recipe: Recipe) -> Iterator[Finding]:
+    """What is wrong with the form or the size of a summary."""
+    most = recipe.summary_bytes_max
+    if most is not None and len(text.encode()) > most:
+        yield Finding("too_large", recipe.summary_file, f"at most {most} bytes")
     lines = text.split("\n")
     if lines[0].removesuffix("\r") != recipe.summary_first_line:
         yield Finding("first_line", recipe.summary_file, f"must be {recipe.summary_first_line}")
@@ -98,14 +107,14 @@ def _odd(case: Case) -> Iterator[Finding]:
 def _untouched(case: Case) -> Iterator[Finding]:
     for path in sorted({*case.offered.files, *case.written.files}):
         before, after = case.offered.files.get(path), case.written.files.get(path)
-        if before != after and not writable(path):
+        if before != after and not case.recipe.writable(path):
             yield Finding("input_touched", path)
 
 
 def _artefacts(case: Case) -> Iterator[Finding]:
     yield from artefact_findings(case.written, case.recipe)
     for path, file in case.written.files.items():
-        if not writable(path):
+        if not case.recipe.writable(path):
             continue
         try:
             file.data.decode()
@@ -118,7 +127,7 @@ def _sizes(case: Case) -> Iterator[Finding]:
     total = 0
     for path, file in case.written.files.items():
         total += len(file.data)
-        if writable(path) and len(file.data) > limits.file_bytes_max:
+        if case.recipe.writable(path) and len(file.data) > limits.file_bytes_max:
             yield Finding("too_large", path, f"at most {limits.file_bytes_max} bytes")
     if total > limits.folder_bytes_max:
         yield Finding("too_large", ".", f"at most {limits.folder_bytes_max} bytes")
@@ -127,13 +136,19 @@ def _sizes(case: Case) -> Iterator[Finding]:
 
 
 def _secrets(case: Case) -> Iterator[Finding]:
-    for path, text in _ours(case.written):
+    for path, text in _ours(case):
         if case.holds_secret(text):
             yield Finding("secret", path)
 
 
+def _planted(case: Case) -> Iterator[Finding]:
+    ours = tuple(path for path in case.written.files if case.recipe.writable(path))
+    for path in planted(case.offered, case.written, ours):
+        yield Finding("extension_instruction", path, "its instructions are no memory")
+
+
 def _dangling(case: Case) -> Iterator[Finding]:
-    for path, text in _ours(case.written):
+    for path, text in _ours(case):
         cited = cited_in(text)
         for name in sorted(cited.names - case.sources.by_name.keys()):
             yield Finding("recap_unknown", path, name)
@@ -143,6 +158,8 @@ def _dangling(case: Case) -> Iterator[Finding]:
 
 def _topics(case: Case) -> Iterator[Finding]:
     """A topic whose sources all stand as they were may be reworded, not dropped."""
+    if HANDBOOK not in case.recipe.artefacts:
+        return  # a summary alone has no room to keep every topic
     moved = {*case.inputs.changed, *case.inputs.removed}
     kept = cited_in(case.written.text(HANDBOOK) or "").threads(case.sources)
     for block in _blocks(case.published.text(HANDBOOK) or ""):
@@ -157,13 +174,33 @@ def _share(case: Case) -> Iterator[Finding]:
     if before:
         moved = len(case.inputs.removed) + len(case.inputs.changed)
         allowed += 100 * moved // before
-    if artefact_findings(case.published, case.recipe):
-        # What was not sound is made anew; there is nothing to hold the new text against.
+    allowed += case.resources_moved_percent
+    if not before or artefact_findings(case.published, case.recipe):
+        # What rests on no input, or was not sound, is made anew; nothing to hold a new text to.
         return
+    findings: list[Finding] = []
     for path in case.recipe.artefacts:
-        removed = share_removed(case.published.text(path) or "", case.written.text(path) or "")
+        text = case.published.text(path) or ""
+        if len(_WORD.findall(text)) < SHARE_WORDS_MIN:
+            # It says that there is nothing yet; to hold on to that would shut memory for ever.
+            continue
+        removed = share_removed(text, case.written.text(path) or "")
         if removed > allowed:
-            yield Finding("share_removed", path, f"{removed} percent, at most {allowed}")
+            findings.append(Finding("share_removed", path, f"{removed} percent, at most {allowed}"))
+    if findings and not _words_anew(case):
+        yield from findings
+
+
+def _words_anew(case: Case) -> bool:
+    """Another consolidator may word all of it otherwise, if it says no less of the inputs."""
+    return covers_the_same(
+        case.published,
+        case.written,
+        case.offered,
+        case.published_sources,
+        case.sources,
+        case.recipe,
+    )
 
 
 def share_removed(before: str, after: str) -> int:
@@ -179,7 +216,20 @@ def _blocks(handbook: str) -> list[str]:
     return [handbook[start:end] for start, end in pairwise(edges)]
 
 
-def _ours(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    for path in snapshot.files:
-        if writable(path):
-            yield path, snapshot.text(path) or ""
+def _ours(case: Case) -> Iterator[tuple[str, str]]:
+    for path in case.written.files:
+        if case.recipe.writable(path):
+            yield path, case.written.text(path) or ""
+
+
+_CHECKS = (
+    _odd,
+    _untouched,
+    _artefacts,
+    _sizes,
+    _secrets,
+    _planted,
+    _dangling,
+    _topics,
+    _share,
+)

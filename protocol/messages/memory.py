@@ -62,12 +62,39 @@ class ImportResult(WireModel):
     dry_run: bool
 
 
+class AgentMemoryParams(StrictParams):
+    """Bring in the memory files that another agent keeps in its home."""
+
+    path: str
+    dry_run: bool | None = None
+
+
+class AgentMemoryResult(WireModel):
+    """What was brought in, by project; `files` are those that the source holds."""
+
+    found: int
+    files: int
+    imported: int
+    updated: int
+    unchanged: int
+    removed: int
+    failed: list[ImportFailure]
+    left_out: list[ImportFailure]
+    dry_run: bool
+
+
 class ImportProgress(WireModel):
     """How far an import is."""
 
     path: str
     done: int
     total: int
+
+
+class ResetParams(RequestParams):
+    """Forget all; with `relearn` the sessions that are still there may be learned from anew."""
+
+    relearn: bool | None = None
 
 
 class ConsolidateParams(StrictParams):
@@ -96,15 +123,40 @@ class Phase2Outcome(WireModel):
     edition_id: int | None
 
 
+class VersionLearned(WireModel):
+    """What became of one memory version."""
+
+    version: str
+    extraction: Phase1Counts
+    consolidation: Phase2Outcome
+
+
 class ConsolidateResult(WireModel):
-    """`finished` with what was done, or `running` with the id that progress carries."""
+    """`finished` with what was done, or `running` with the id that progress carries.
+
+    `extraction` and `consolidation` are those of the version that threads read; `versions` has all
+    that are written, that one first. Tokens are those of all.
+    """
 
     status: Literal["finished", "running"]
     job_id: str
     extraction: Phase1Counts | None
     consolidation: Phase2Outcome | None
+    versions: list[VersionLearned]
     input_tokens: int
     output_tokens: int
+
+
+class PauseParams(StrictParams):
+    """Stop learning until it is asked for again, or let it go on."""
+
+    paused: bool
+
+
+class PauseResult(WireModel):
+    """What holds now; with `paused` no background work runs any more."""
+
+    paused: bool
 
 
 class OverviewParams(StrictParams):
@@ -147,6 +199,42 @@ class JobView(WireModel):
     outcome: str | None
 
 
+class WaitView(WireModel):
+    """Things of one kind that wait for one reason, and when the first of them may go on.
+
+    Without a time they wait for something else: `ready` for the next wake, `capped` for a free
+    place, `paused` and `off` for a person, `exhausted`, `disabled`, `polluted`, `archived`,
+    `too_old` and `reset` for a change of the thread itself or for an order.
+    """
+
+    what: str
+    """`thread` or `consolidation`."""
+    why: str
+    count: int
+    until_ms: int | None
+
+
+class Counters(WireModel):
+    """How the last extraction of each thread ended, and what became of it."""
+
+    claimed: int
+    succeeded: int
+    empty: dict[str, int]
+    """Heard without anything worth keeping, by reason."""
+    failed: dict[str, int]
+    """By reason."""
+    editions: int
+    notes_pending: int
+    """Notes and imported files that no consolidation has seen."""
+
+
+class QuotaView(WireModel):
+    """Why background work leaves the rest of the provider's limits alone."""
+
+    reason: str
+    until_ms: int | None
+
+
 class EditionView(WireModel):
     """The last published state of the memory folder."""
 
@@ -179,12 +267,38 @@ class ServerView(WireModel):
     model: str | None
 
 
+class VersionView(WireModel):
+    """One memory version that is written, or that left something behind."""
+
+    version: str
+    folder: str
+    is_read: bool
+    """Whether threads that name no version read this one."""
+    is_written: bool
+    jobs: JobCounts
+    waiting: list[JobView]
+    waits: list[WaitView]
+    """Every thing that waits, also what has no job yet."""
+    counters: Counters
+    outputs: int
+    outputs_used: int
+    """Of them, those that the last edition rests on."""
+    outputs_displaced: int
+    """Those that would be used if there were room for them."""
+    last_edition: EditionView | None
+
+
 class OverviewResult(WireModel):
-    """The state of memory and of the work on it."""
+    """The state of memory and of the work on it.
+
+    What stands beside `versions` is of the version that threads read.
+    """
 
     server: ServerView
     enabled: bool
     generates: bool
+    paused: bool
+    quota: QuotaView | None
     version: str
     folder: str
     threads: ThreadCounts
@@ -192,6 +306,7 @@ class OverviewResult(WireModel):
     waiting: list[JobView]
     outputs: int
     last_edition: EditionView | None
+    versions: list[VersionView]
     spending: SpendingView
     notes: list[str]
 

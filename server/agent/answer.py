@@ -269,7 +269,7 @@ class AnswerReader:
         self._conversation.remember(response)
         self._done(item)
         if citation is not None and not self._conversation.ephemeral:
-            await self._memory.count(citation)
+            await self._memory.count(self._conversation.settings.memory_version, citation)
 
     async def _finish_reasoning(self, item: Item) -> None:
         opened = self._turn.open_item

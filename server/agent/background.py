@@ -1,4 +1,4 @@
-"""Answers the ports of `memory_write` over the providers: extraction, consolidation, quota.
+"""Answers the ports of `memory_write` over the providers: extraction and consolidation.
 
 Invariant: a consolidation agent has the tools of its request and nothing else, and each of its caps
 stands here in code. Its conversation lives in this module's memory only: it is no thread, so it is
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from memory_write.ports import (
     ConsolidationReport,
     ConsolidationRequest,
+    ConsolidationStep,
     Consolidator,
     ExtractionModel,
     ExtractionReply,
@@ -32,18 +33,20 @@ from server.agent.models.base import (
     Provider,
     TokenUse,
 )
-from server.agent.models.quota import remaining_percent
+from server.agent.models.known import KnownModels
 from server.agent.models.retry import stream_with_retries
 from server.agent.prompt import for_model
 from server.agent.providers import Providers
 from server.agent.tools.base import ToolSet, run_call
 from server.settings import OFFLINE
 from state.clock import Clock
+from state.policy.density import dense_tokens
 
 # These say nothing about the thread that was heard: the same call succeeds once they are mended.
 _PASSING_KINDS = frozenset(
     {"usageLimitExceeded", "rateLimitExceeded", "serverOverloaded", "unauthorized", "modelNotFound"}
 )
+LEFT_OUT = "[left out to fit the context window; read it again where it is needed]"
 
 
 class BackgroundModels:
@@ -62,6 +65,7 @@ class BackgroundModels:
         self._clock = clock
         self._limits = limits
         self._offline = models or _rules
+        self._known_models = KnownModels(clock)
 
     def extraction(self, provider: str | None) -> ExtractionModel:
         """The extraction model of a provider (None: the configured default)."""
@@ -79,7 +83,9 @@ class BackgroundModels:
         return provider if provider in self._providers.names() else default
 
     def _caller(self, name: str) -> "ModelCaller":
-        return ModelCaller(self._providers, name, clock=self._clock, limits=self._limits)
+        return ModelCaller(
+            self._providers, name, clock=self._clock, limits=self._limits, known=self._known_models
+        )
 
 
 def _rules() -> tuple[ExtractionModel, Consolidator]:
@@ -108,11 +114,18 @@ class ModelCaller:
     """Calls one provider for learning and reads whole responses."""
 
     def __init__(
-        self, providers: Providers, name: str, *, clock: Clock, limits: BackgroundLimits
+        self,
+        providers: Providers,
+        name: str,
+        *,
+        clock: Clock,
+        limits: BackgroundLimits,
+        known: KnownModels,
     ) -> None:
         self._providers = providers
         self._name = name
         self._clock = clock
+        self._known = known
         self.limits = limits
 
     def provider(self) -> Provider:
@@ -134,11 +147,16 @@ class ModelCaller:
         return (choice.model if fits else None) or self.provider().default_model
 
     async def call(self, request: ModelRequest) -> Response:
-        """One call to its end.
+        """One call to its end, of a model that the provider lists or that answered before.
 
         Raises: ModelFailed.
         """
         provider, response, size = self.provider(), Response(), 0
+        if not await self._known.has(provider, request.model):
+            raise ModelFailed(
+                f"modelNotFound: provider {self._name} does not list the model {request.model}",
+                transient=True,
+            )
         stream = stream_with_retries(
             provider, request, limits=self.limits.retry, clock=self._clock, tell=_nobody
         )
@@ -152,7 +170,7 @@ class ModelCaller:
                         case OutputItem(item=item):
                             response.items.append(item)
                         case Completed():
-                            response.use = _use(event.use)
+                            response.use = _use(event.use, request.model)
                             self._providers.note_limits(self._name, event.rate_limits)
                             break
                         case _:
@@ -160,7 +178,9 @@ class ModelCaller:
                     if size > self.limits.reply_bytes_max:
                         raise ModelFailed("the reply is too long", transient=False)
         except ProviderFailed as error:
+            self._providers.note_limits(self._name, error.rate_limits)
             raise _model_failed(error) from error
+        self._known.answered(self._name, request.model)
         return response
 
 
@@ -185,9 +205,9 @@ class ProviderExtraction:
             ModelRequest(
                 model=self._caller.model_of(request.model),
                 instructions=request.instructions,
-                input=[_user(request.input_text)],
+                input=[_user(text) for text in request.messages],
                 effort=request.model.effort,
-                output_schema=request.output_schema,
+                output_schema=dict(request.output_schema),
                 cache_key=f"extraction-{request.version}",
             )
         )
@@ -227,6 +247,12 @@ class _Consolidation:
         self._history: list[Item] = [_user(request.brief)]
         self.use = ModelUse()
         self.calls = 0
+        self.tool_calls = 0
+
+    def _tell(self) -> None:
+        self._request.progress(
+            ConsolidationStep(model_calls=self.calls, tool_calls=self.tool_calls, use=self.use)
+        )
 
     async def run(self) -> str | None:
         """Until the agent is done (None), or the name of the cap it hit."""
@@ -237,6 +263,8 @@ class _Consolidation:
             response = await self._ask()
             self.calls += 1
             self.use = self.use + response.use
+            self.tool_calls += len(response.calls)
+            self._tell()
             if not response.calls:
                 return None
             self._remember(response.items)
@@ -244,6 +272,34 @@ class _Consolidation:
         return "turns"
 
     async def _ask(self) -> Response:
+        """One call; a history that did not fit is halved once, and never sent again as it was."""
+        try:
+            return await self._call()
+        except ModelFailed as error:
+            if not error.too_long or not self._shorten():
+                raise
+        return await self._call()
+
+    def _shorten(self) -> bool:
+        """Leave out what tools said, the oldest first, until half of it is gone; whether any was.
+
+        Calls and their outputs stay in pairs, and what was left out can be read again.
+        """
+        outputs = [
+            place
+            for place, item in enumerate(self._history)
+            if item.get("type") == "function_call_output" and item.get("output") != LEFT_OUT
+        ]
+        left = sum(dense_tokens(str(self._history[place]["output"])) for place in outputs) // 2
+        for place in outputs:
+            item = self._history[place]
+            self._history[place] = {**item, "output": LEFT_OUT}
+            left -= dense_tokens(str(item["output"]))
+            if left <= 0:
+                break
+        return bool(outputs)
+
+    async def _call(self) -> Response:
         request = self._request
         return await self._caller.call(
             ModelRequest(
@@ -280,23 +336,6 @@ class _Consolidation:
         self._history.extend(sent for item in items if (sent := for_model(item)) is not None)
 
 
-class ProviderQuota:
-    """Background work waits while the provider has little left for the user's own turns."""
-
-    def __init__(self, providers: Providers, *, clock: Clock, limits: BackgroundLimits) -> None:
-        self._providers = providers
-        self._clock = clock
-        self._limits = limits
-
-    async def refusal(self) -> str | None:
-        """None when work may start, else the reason it must wait."""
-        told = self._providers.limits_told()
-        left = remaining_percent(told, now_s=self._clock.now_ms() // 1000)
-        if left is None or left >= self._limits.remaining_percent_min:
-            return None
-        return f"rate limit: {left:.0f} % left"
-
-
 def _user(text: str) -> Item:
     content = [{"type": "input_text", "text": text}]
     return {"type": "message", "role": "user", "content": content}
@@ -311,8 +350,9 @@ def _said(response: Response) -> str:
     return "".join(response.texts)
 
 
-def _use(use: TokenUse) -> ModelUse:
+def _use(use: TokenUse, model: str) -> ModelUse:
     return ModelUse(
+        model=model,
         input_tokens=use.input_tokens,
         cached_input_tokens=use.cached_input_tokens,
         output_tokens=use.output_tokens,

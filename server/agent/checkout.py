@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from state.policy.redaction import redact
+
 FILE_BYTES_MAX = 1_048_576
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
@@ -43,7 +45,7 @@ def read_checkout(cwd: str) -> Checkout:
     ref = head.removeprefix("ref: ")
     return Checkout(
         commit_id=_resolved(git, ref) or _resolved(common, ref) or _packed(common, ref),
-        branch=ref.removeprefix("refs/heads/"),
+        branch=redact(ref.removeprefix("refs/heads/")),
         origin_url=_origin(common),
     )
 

@@ -21,6 +21,8 @@ class ThreadSettings:
     sandbox_policy: Mapping[str, Any] = field(default_factory=lambda: {"type": "readOnly"})
     use_memories: bool = True
     dedicated_tools: bool = True
+    memory_version: str = "v1"
+    """Frozen when the thread is loaded: section, tools and citations are of one folder."""
     instructions: str | None = None
     developer_instructions: str | None = None
 
@@ -38,6 +40,7 @@ class SettingsChange:
     sandbox_policy: Mapping[str, Any] | None = None
     use_memories: bool | None = None
     dedicated_tools: bool | None = None
+    memory_version: str | None = None
     instructions: str | None = None
     developer_instructions: str | None = None
 

@@ -20,6 +20,7 @@ from state.ids import ThreadId, TurnId, uuid7
 from state.recovery import State
 from state.rollouts.items import RecordedTurn
 from state.stores.threads import MemoryMode, ThreadRow
+from state.stores.withdrawal import change_memory_mode
 
 log = logging.getLogger(__name__)
 
@@ -187,7 +188,15 @@ class LiveThread:
         """
         if self._recorder.stored:
             async with self._state.database.writing() as tx:
-                await self._state.threads.set_memory_mode(tx, self.id, mode)
+                await change_memory_mode(
+                    tx,
+                    threads=self._state.threads,
+                    jobs=self._state.jobs,
+                    outputs=self._state.outputs,
+                    thread_id=self.id,
+                    mode=mode,
+                    now_ms=self._state.clock.now_ms(),
+                )
         self._recorder.draft = replace(self._recorder.draft, memory_mode=mode)
 
     async def wait_idle(self) -> None:

@@ -220,6 +220,7 @@ class LiveThreads:
             sandbox_policy=_given(change.sandbox_policy, defaults.sandbox_policy),
             use_memories=use,
             dedicated_tools=_given(change.dedicated_tools, defaults.dedicated_tools),
+            memory_version=change.memory_version or defaults.memory_version,
             instructions=change.instructions,
             developer_instructions=change.developer_instructions,
         )

@@ -110,6 +110,9 @@ class TurnRun:
                 self._fail("other", f"the turn took over {self._limits.turn_seconds_max} seconds")
         except ProviderFailed as failed:
             if failed.rate_limits is not None:
+                # A refused call says best of all that learning must leave the rest alone.
+                name = self._conversation.settings.provider
+                self._around.providers.note_limits(name, failed.rate_limits)
                 self._tell_limits(failed.rate_limits)
             self._fail(failed.error_info, failed.message)
         except (StateError, OSError) as error:
@@ -189,7 +192,7 @@ class TurnRun:
     def _tools(self) -> Sequence[ToolSet]:
         settings = self._conversation.settings
         if settings.use_memories and settings.dedicated_tools:
-            return (self._around.memory.tools(),)
+            return (self._around.memory.tools(settings.memory_version),)
         return ()
 
     async def _act(self, calls: Sequence[Item]) -> None:

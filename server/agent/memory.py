@@ -19,13 +19,13 @@ SECTION_TOKENS_MAX = 2_500
 
 
 class MemoryReader(Protocol):
-    """What the agent needs of memory; the version is frozen when a thread is loaded."""
+    """What the agent needs of memory, each time in the version that its thread reads."""
 
-    async def section(self, *, use: bool, dedicated_tools: bool) -> Sequence[str]:
+    async def section(self, version: str, *, use: bool, dedicated_tools: bool) -> Sequence[str]:
         """The parts of the memory section; empty when there is nothing to say."""
         ...
 
-    def tools(self) -> ToolSet:
+    def tools(self, version: str) -> ToolSet:
         """The memory tools as one namespace."""
         ...
 
@@ -33,46 +33,47 @@ class MemoryReader(Protocol):
         """A fresh reader of citation markup for one message."""
         ...
 
-    async def count(self, citation: Citation) -> None:
+    async def count(self, version: str, citation: Citation) -> None:
         """Count one use of each cited source."""
         ...
 
 
 class LiveMemory:
-    """Memory of this home in one version."""
+    """Memory of this home in every version."""
 
-    def __init__(self, state: State, *, version: str) -> None:
+    def __init__(self, state: State) -> None:
         self._state = state
-        self._version = version
-        tools: tuple[Tool, ...] = memory_tools(state.home, version, state.clock)
-        self._tools = ToolSet(namespace=NAMESPACE, tools=tools)
+        self._tools: dict[str, ToolSet] = {}
 
-    async def section(self, *, use: bool, dedicated_tools: bool) -> Sequence[str]:
+    async def section(self, version: str, *, use: bool, dedicated_tools: bool) -> Sequence[str]:
         """The parts of the memory section; empty when there is nothing to say."""
         if not use:
             return ()
         section = await asyncio.to_thread(
             memory_section,
             self._state.home,
-            version=self._version,
+            version=version,
             tokens_max=SECTION_TOKENS_MAX,
             use=use,
             dedicated_tools=dedicated_tools,
         )
         return section.parts
 
-    def tools(self) -> ToolSet:
+    def tools(self, version: str) -> ToolSet:
         """The memory tools as one namespace."""
-        return self._tools
+        if version not in self._tools:
+            tools: tuple[Tool, ...] = memory_tools(self._state.home, version, self._state.clock)
+            self._tools[version] = ToolSet(namespace=NAMESPACE, tools=tools)
+        return self._tools[version]
 
     def stripper(self) -> CitationStripper:
         """A fresh reader of citation markup for one message."""
         return CitationStripper()
 
-    async def count(self, citation: Citation) -> None:
+    async def count(self, version: str, citation: Citation) -> None:
         """Count one use of each cited source."""
         try:
-            await count_usage(self._state, self._version, citation)
+            await count_usage(self._state, version, citation)
         except StateError as error:
             # The answer stands; only the ranking misses one use.
             log.warning("a citation was not counted: %s", error)

@@ -82,15 +82,9 @@ class Opening:
         if not self._recorder.opened:
             await self._recorder.open(self._meta(checkout))
         item, user_lines = await self._input_lines(given)
-        # File and row wait for the disk side by side; both are waited for, also if one fails.
-        written, stored = await asyncio.gather(
-            self._recorder.record([*lines, *user_lines]),
-            self._put_row(given, checkout),
-            return_exceptions=True,
-        )
-        for outcome in (written, stored):
-            if isinstance(outcome, BaseException):
-                raise outcome
+        # The file first: on a full disk no row may tell of words that are nowhere.
+        await self._recorder.record([*lines, *user_lines])
+        await self._put_row(given, checkout)
         return item
 
     async def record_input(self, given: TurnInput) -> None:
@@ -109,7 +103,9 @@ class Opening:
         messages: list[PromptMessage] = []
         if not conversation.context_recorded:
             memory = await self._memory.section(
-                use=settings.use_memories, dedicated_tools=settings.dedicated_tools
+                settings.memory_version,
+                use=settings.use_memories,
+                dedicated_tools=settings.dedicated_tools,
             )
             developer = developer_message(
                 memory, settings.developer_instructions or self._settings.developer_instructions

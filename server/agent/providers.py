@@ -29,6 +29,7 @@ class Providers:
         self._limits = limits
         self._made: dict[str, Provider] = {provider.name: provider for provider in made}
         self._limits_told: dict[str, Mapping[str, Any]] = {}
+        self._limits_told_at_ms: dict[str, int] = {}
         self._warming: dict[str, asyncio.Task[None]] = {}
         self.default_name = default
 
@@ -50,10 +51,15 @@ class Providers:
         """Keep what a provider last told about its limits."""
         if rate_limits is not None:
             self._limits_told[name] = rate_limits
+            self._limits_told_at_ms[name] = self._clock.now_ms()
 
     def limits_told(self, name: str | None = None) -> Mapping[str, Any] | None:
         """What a provider last told about its limits, in the wire's shape; None for nothing."""
         return self._limits_told.get(name or self.default_name)
+
+    def limits_told_at_ms(self, name: str | None = None) -> int | None:
+        """When a provider last told about its limits."""
+        return self._limits_told_at_ms.get(name or self.default_name)
 
     def warm_soon(self, name: str) -> None:
         """Load in the background what that provider's first call would wait for; once.

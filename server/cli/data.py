@@ -1,4 +1,4 @@
-"""Commands that ask the server one thing: import, consolidate, status, reset."""
+"""Commands that ask the server one thing: import, consolidate, status, pause, resume, reset."""
 
 import asyncio
 import shutil
@@ -10,8 +10,15 @@ from typing import Self
 from server.cli.attach import absolute, attached
 from server.cli.client import Client, Json
 from server.cli.notices import aside
-from server.cli.render import as_json, consolidated, imported, overview, told
-from server.environment import codex_home_from_environment
+from server.cli.render import (
+    as_json,
+    consolidated,
+    imported,
+    memories_imported,
+    overview,
+    told,
+)
+from server.environment import claude_home_from_environment, codex_home_from_environment
 from server.errors import CommandFailed
 
 BAR_COLUMNS_MAX = 100
@@ -29,6 +36,8 @@ async def _run(arguments: Namespace) -> int:
         "import": _import,
         "consolidate": _consolidate,
         "status": _status,
+        "pause": _pause,
+        "resume": _pause,
         "reset": _reset,
     }[arguments.command]
     async with attached(arguments) as client:
@@ -42,9 +51,9 @@ Answer = tuple[Json, Iterable[str], int]
 
 async def _import(client: Client, arguments: Namespace) -> Answer:
     source = arguments.source
+    if source == "claude":
+        return await _import_memories(client, arguments)
     path = codex_home_from_environment() if source == "codex" else absolute(source)
-    if source == "claude" and not path.exists():
-        raise CommandFailed("sessions of Claude Code cannot be imported yet")
     if not path.exists():
         raise CommandFailed(f"{path} does not exist; name a session file, a folder or `codex`")
     if not (path.is_file() or path.is_dir()):
@@ -61,6 +70,16 @@ async def _import(client: Client, arguments: Namespace) -> Answer:
             {"path": str(path), "since": arguments.since, "dryRun": arguments.dry_run},
         )
     return result, imported(result), 1 if result["failed"] else 0
+
+
+async def _import_memories(client: Client, arguments: Namespace) -> Answer:
+    path = claude_home_from_environment()
+    if not path.exists():
+        raise CommandFailed(f"{path} does not exist; CLAUDE_CONFIG_DIR names another place")
+    if arguments.since is not None:
+        raise CommandFailed("--since is for sessions; memory files are brought in as they are")
+    result = await client.request("memory/import", {"path": str(path), "dryRun": arguments.dry_run})
+    return result, memories_imported(result), 1 if result["failed"] else 0
 
 
 async def _consolidate(client: Client, arguments: Namespace) -> Answer:
@@ -81,8 +100,7 @@ async def _consolidate(client: Client, arguments: Namespace) -> Answer:
         result = await client.request(
             "memory/consolidate/start", {"threadId": arguments.thread, "wait": arguments.wait}
         )
-    outcome = result["consolidation"]
-    failed = outcome is not None and outcome["status"] == "failed"
+    failed = any(one["consolidation"]["status"] == "failed" for one in result["versions"])
     return result, consolidated(result), 1 if failed else 0
 
 
@@ -91,9 +109,22 @@ async def _status(client: Client, arguments: Namespace) -> Answer:
     return result, overview(result, joined=client.joined), 0
 
 
+async def _pause(client: Client, arguments: Namespace) -> Answer:
+    paused = arguments.command == "pause"
+    result = await client.request("memory/pause", {"paused": paused})
+    word = "learning is paused; `memoryd resume` lets it go on" if paused else "learning goes on"
+    return result, [word], 0
+
+
 async def _reset(client: Client, arguments: Namespace) -> Answer:
-    await client.request("memory/reset")
-    return {"reset": True}, ["all memory is deleted; threads and transcripts are untouched"], 0
+    relearn: bool = arguments.relearn
+    await client.request("memory/reset", {"relearn": relearn})
+    later = "may be" if relearn else "is not"
+    lines = [
+        "all memory is deleted; threads and transcripts are untouched",
+        f"what was said in them so far {later} learned again",
+    ]
+    return {"reset": True, "relearn": relearn}, lines, 0
 
 
 def _confirmed() -> bool:

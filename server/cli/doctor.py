@@ -16,11 +16,15 @@ from server.cli.render import as_json, told
 from server.errors import ServerError
 from server.observability import log_to_stderr
 from server.settings import OFFLINE, Settings, load_settings
-from state.database import integrity_fault, sqlite_version
 from state.errors import StateError
+from state.file_system import file_system_of
 from state.home import Home
+from state.migrations import known_migrations
 from state.owner import OwnerLock
+from state.recovery import shared_note
+from state.soundness import integrity_fault, schema_version, set_aside_ones, sqlite_version
 from state.workspace.layout import SUMMARY
+from state.workspace.trees import folder_fault, special_files
 
 DISK_FREE_MIN_BYTES = 200 * 1_048_576
 CONNECT_S = 3
@@ -73,6 +77,7 @@ async def _checks(arguments: Namespace) -> list[Check]:
     if home.root.is_dir():
         checks += [
             _key(home),
+            _file_system(home),
             await asyncio.to_thread(_database, home),
             await _owner(home),
             _memory(home, settings.memory.version if settings else "v1"),
@@ -186,16 +191,45 @@ def _database(home: Home) -> Check:
     path = home.database
     if not path.exists():
         return Check(part="database", ok=True, found="not made yet")
+    found, known = schema_version(path), known_migrations()[-1].number
+    if found is not None and found > known:
+        return Check(
+            part="database",
+            ok=False,
+            found=f"{path} has schema version {found}, this memoryd knows {known}",
+            hint="use the newer memoryd; this one changes nothing in that home",
+        )
     fault = integrity_fault(path)
     if fault is not None:
         return Check(
             part="database",
             ok=False,
             found=f"{path}: {fault}",
-            hint="transcripts and published memory are not in it; stop memoryd and keep a copy of "
-            f"{home.root} before anything else",
+            hint="transcripts and published memory are not in it and are safe; the next start of "
+            "memoryd sets the file aside and rebuilds it from them",
         )
-    return Check(part="database", ok=True, found=f"{path}, {path.stat().st_size >> 10} KiB, sound")
+    aside = set_aside_ones(path)
+    return Check(
+        part="database",
+        ok=True,
+        found=f"{path}, {path.stat().st_size >> 10} KiB, sound",
+        hint=f"broken ones were set aside as {', '.join(one.name for one in aside)}; "
+        "delete them when you no longer need them"
+        if aside
+        else None,
+    )
+
+
+def _file_system(home: Home) -> Check:
+    found = file_system_of(home.root)
+    if found.shared:
+        return Check(
+            part="file system",
+            ok=True,
+            found=shared_note(home, found),
+            hint="set MEMORYD_HOME to a folder on a local disk",
+        )
+    return Check(part="file system", ok=True, found=found.kind or "not told by this system")
 
 
 async def _owner(home: Home) -> Check:
@@ -222,12 +256,13 @@ async def _owner(home: Home) -> Check:
 
 def _memory(home: Home, version: str) -> Check:
     folder = home.memories(version)
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+    fault = folder_fault(folder)
+    if fault is not None:
         return Check(
             part="memory",
             ok=False,
-            found=f"{folder} is not a folder of its own",
-            hint="memory is never written through a link; move it away, a new one is made",
+            found=fault,
+            hint="move it away; the next pass makes a new one",
         )
     summary = folder / SUMMARY
     if not summary.is_file():
@@ -237,7 +272,13 @@ def _memory(home: Home, version: str) -> Check:
             found="nothing published yet",
             hint="`memoryd import codex`, then `memoryd consolidate --wait`",
         )
-    return Check(part="memory", ok=True, found=_size(folder, summary))
+    odd = special_files(folder)
+    return Check(
+        part="memory",
+        ok=True,
+        found=_size(folder, summary),
+        hint=f"passed over, being no regular files: {', '.join(odd[:5])}" if odd else None,
+    )
 
 
 def _size(folder: Path, summary: Path) -> str:

@@ -73,6 +73,7 @@ def parser() -> argparse.ArgumentParser:
     _serving(commands)
     _using(commands)
     _keeping(commands)
+    _pausing(commands)
     return top
 
 
@@ -192,16 +193,31 @@ def _using(commands: "Commands[argparse.ArgumentParser]") -> None:
     _json(doctor)
 
 
+def _pausing(commands: "Commands[argparse.ArgumentParser]") -> None:
+    pause = _command(
+        commands,
+        "pause",
+        "data",
+        "stop all learning until `memoryd resume`, also over a restart",
+        "What works now is ended; memory stays as it is and is still read.",
+    )
+    _json(pause)
+    _json(_command(commands, "resume", "data", "let learning go on after a pause"))
+
+
 def _keeping(commands: "Commands[argparse.ArgumentParser]") -> None:
     bring = _command(
         commands,
         "import",
         "data",
-        "bring in existing sessions",
+        "bring in existing sessions, or the memory of another agent",
         "The source is only read. Running it again brings in what is new.",
     )
     bring.add_argument(
-        "source", metavar="codex|PATH", help="`codex` for $CODEX_HOME or ~/.codex, or a file/folder"
+        "source",
+        metavar="codex|claude|PATH",
+        help="sessions of `codex` ($CODEX_HOME or ~/.codex) or of a file or folder, or the memory "
+        "files of `claude` ($CLAUDE_CONFIG_DIR or ~/.claude)",
     )
     bring.add_argument("--since", metavar="YYYY-MM-DD", help="only sessions touched since then")
     bring.add_argument(
@@ -225,7 +241,21 @@ def _keeping(commands: "Commands[argparse.ArgumentParser]") -> None:
         "delete all memory; threads and their transcripts stay",
     )
     reset.add_argument("--yes", action="store_true", help="do not ask")
+    reset.add_argument(
+        "--relearn", action="store_true", help="let what was said so far be learned anew"
+    )
     _json(reset)
+    evals = _command(
+        commands,
+        "eval",
+        "evals",
+        "run a committed eval against this installation",
+        "`extraction` measures what the offline rules keep of a corpus of sessions. The part `dev` "
+        "is what the rules are developed on, `final` is opened for its figure only.",
+    )
+    evals.add_argument("what", choices=["extraction"])
+    evals.add_argument("--part", choices=["dev", "final"], help="default: both")
+    _json(evals)
     schema = _command(commands, "schema", "schema", "export the protocol's JSON Schemas")
     schema.add_argument("action", choices=["write", "check"])
     schema.add_argument("--out", metavar="DIR", default="schemas", help="default: ./schemas")

@@ -11,6 +11,9 @@ from server.errors import CommandFailed
 
 Json = Mapping[str, Any]
 
+JOBS_TOLD_MAX = 10
+"""Jobs that failed are named one by one up to here; `--json` has more."""
+
 REASONS = {
     "up_to_date": "nothing new since it was last heard",
     "running": "another job is on it",
@@ -22,6 +25,21 @@ REASONS = {
     "no_extraction_succeeded": "no session could be heard",
     "nothing_learned": "nothing to remember yet",
     "nothing_new": "nothing new",
+    "paused": "learning is paused (`memoryd resume`)",
+    "off": "memory is switched off",
+    "ready": "next in line",
+    "budget": "the daily token budget is used up",
+    "quota": "little is left of the provider's limits",
+    "not_idle": "not yet idle long enough",
+    "too_old": "too old to be learned from by itself (`memoryd consolidate`)",
+    "archived": "archived",
+    "polluted": "holds text from outside",
+    "reset": "said before the last reset",
+    "process_died": "a process ended over it",
+}
+_WAITING_THREADS = {
+    "disabled": "memory is off for them",
+    "running": "being heard now",
 }
 
 
@@ -65,37 +83,57 @@ def imported(result: Json) -> Iterable[str]:
         yield f"failed: {one['path']}: {one['reason']}"
 
 
+def memories_imported(result: Json) -> Iterable[str]:
+    """What an import of another agent's memory did."""
+    did = "would bring in" if result["dryRun"] else "brought in"
+    yield (
+        f"{count(result['found'], 'project')} with memory found: {did} {result['imported']} new "
+        f"and {result['updated']} that changed, {result['unchanged']} unchanged, "
+        f"{result['removed']} removed"
+    )
+    for one in result["leftOut"]:
+        yield f"left out: {one['path']}: {one['reason']}"
+    for one in result["failed"]:
+        yield f"failed: {one['path']}: {one['reason']}"
+
+
 def consolidated(result: Json) -> Iterable[str]:
     """What both phases did."""
     if result["status"] == "running":
         yield f"running as job {result['jobId']}; `memoryd status` shows how it goes"
         return
-    phase1, phase2 = result["extraction"], result["consolidation"]
-    if phase1 is not None:
-        line = (
-            f"heard {count(phase1['claimed'], 'session')}: "
-            f"{phase1['succeeded']} with something to remember, {phase1['empty']} without"
-        )
-        failed = sum(phase1["failed"].values())
-        yield line + (f", {failed} failed ({reasons(phase1['failed'])})" if failed else "")
-        if phase1["skipped"]:
-            yield f"not heard: {reasons(phase1['skipped'])}"
-    if phase2 is not None:
-        words = {
-            "published": "memory is published",
-            "unchanged": "memory is up to date, nothing had changed",
-            "skipped": "memory was not consolidated",
-            "failed": "consolidation failed, the published memory is as it was",
-        }
-        why = phase2["reason"]
-        yield words[phase2["status"]] + (f": {REASONS.get(why, why)}" if why else "")
+    several = len(result["versions"]) > 1
+    for one in result["versions"]:
+        label = f"{one['version']}: " if several else ""
+        yield from (f"{label}{line}" for line in _learned(one))
     tokens = result["inputTokens"] + result["outputTokens"]
     yield f"model tokens: {tokens:,}"
 
 
+def _learned(one: Json) -> Iterable[str]:
+    """What became of one version."""
+    phase1, phase2 = one["extraction"], one["consolidation"]
+    line = (
+        f"heard {count(phase1['claimed'], 'session')}: "
+        f"{phase1['succeeded']} with something to remember, {phase1['empty']} without"
+    )
+    failed = sum(phase1["failed"].values())
+    yield line + (f", {failed} failed ({reasons(phase1['failed'])})" if failed else "")
+    if phase1["skipped"]:
+        yield f"not heard: {reasons(phase1['skipped'])}"
+    words = {
+        "published": "memory is published",
+        "unchanged": "memory is up to date, nothing had changed",
+        "skipped": "memory was not consolidated",
+        "failed": "consolidation failed, the published memory is as it was",
+    }
+    why = phase2["reason"]
+    yield words[phase2["status"]] + (f": {REASONS.get(why, why)}" if why else "")
+
+
 def overview(view: Json, *, joined: bool) -> Iterable[str]:
     """The state of a home; `joined` when a server runs, not just this command."""
-    server, threads, jobs = view["server"], view["threads"], view["jobs"]
+    server, threads = view["server"], view["threads"]
     model = f", model {server['model']}" if server["model"] else ""
     yield f"home      {server['home']}"
     if joined:
@@ -109,23 +147,14 @@ def overview(view: Json, *, joined: bool) -> Iterable[str]:
         f"turn; memory enabled for {threads['enabled']}, disabled for {threads['disabled']}"
     )
     state = "on" if view["enabled"] else "off (features.memories = false)"
+    if view["enabled"] and view["paused"]:
+        state = "paused (`memoryd resume` lets it go on)"
     yield f"memory    {state}, version {view['version']}, in {view['folder']}"
-    edition = view["lastEdition"]
-    if edition is None:
-        yield f"edition   none published yet; {count(view['outputs'], 'session')} learned from"
-    else:
-        yield (
-            f"edition   {edition['editionId']} of {when(edition['publishedAtMs'])}, from "
-            f"{count(view['outputs'], 'session')}"
-        )
-    yield (
-        f"jobs      {jobs['running']} running, {jobs['pending']} pending, {jobs['done']} done, "
-        f"{jobs['failed']} failed, {jobs['exhausted']} given up"
-    )
-    for job in view["waiting"]:
-        until = f" until {when(job['retryAtMs'])}" if job["retryAtMs"] else ""
-        why = job["reason"] or job["status"]
-        yield f"  waits   {job['kind']} {job['key']}: {REASONS.get(why, why)}{until}"
+    for one in view["versions"]:
+        if not one["isRead"]:
+            written = "written too" if one["isWritten"] else "no longer written"
+            yield f"version   {one['version']} ({written}), in {one['folder']}"
+        yield from _version(one)
     spending = view["spending"]
     yield (
         f"spent     {spending['extractionTokens']:,} tokens on extraction"
@@ -134,6 +163,39 @@ def overview(view: Json, *, joined: bool) -> Iterable[str]:
     )
     for note in view["notes"]:
         yield f"note      {note}"
+
+
+def _version(one: Json) -> Iterable[str]:
+    """Edition and jobs of one version."""
+    edition, ends = one["lastEdition"], one["counters"]
+    if edition is None:
+        yield f"edition   none published yet; {count(one['outputs'], 'session')} learned from"
+    else:
+        used, known = one["outputsUsed"], one["outputs"]
+        of = f"{used} of {count(known, 'session')}" if used != known else count(known, "session")
+        more = f", {one['outputsDisplaced']} displaced" if one["outputsDisplaced"] else ""
+        yield (
+            f"edition   {edition['editionId']} of {when(edition['publishedAtMs'])}, from {of}{more}"
+        )
+    empty, failed = sum(ends["empty"].values()), sum(ends["failed"].values())
+    line = (
+        f"heard     {count(ends['claimed'], 'session')}: {ends['succeeded']} with something to "
+        f"remember, {empty} without"
+    )
+    line += f", {failed} failed ({reasons(ends['failed'])})" if failed else ""
+    yield f"{line}; {count(ends['editions'], 'edition')}, {count(ends['notesPending'], 'new note')}"
+    for wait in one["waits"]:
+        until = f", until {when(wait['untilMs'])}" if wait["untilMs"] else ""
+        if wait["what"] == "thread":
+            why = _WAITING_THREADS.get(wait["why"]) or REASONS.get(wait["why"], wait["why"])
+            yield f"  waits   {count(wait['count'], 'session')}: {why}{until}"
+        else:
+            yield f"  waits   consolidation: {REASONS.get(wait['why'], wait['why'])}{until}"
+    for job in one["waiting"][:JOBS_TOLD_MAX]:
+        if job["status"] == "failed":
+            until = f", again from {when(job['retryAtMs'])}" if job["retryAtMs"] else ""
+            why = job["reason"] or job["status"]
+            yield f"  failed  {job['kind']} {job['key']}: {REASONS.get(why, why)}{until}"
 
 
 def _budget(tokens: int | None) -> str:

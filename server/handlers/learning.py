@@ -5,15 +5,19 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memory_write.controls.transfer import ImportProgress, NotTaken
+from memory_write.controls.transfer import ImportProgress
 from protocol import methods
 from protocol.errors import WireError, draining, overloaded, refused
 from protocol.messages import memory as wire
 from protocol.messages.memory import (
+    AgentMemoryParams,
+    AgentMemoryResult,
     ConsolidateParams,
     ConsolidateResult,
     ImportParams,
     ImportResult,
+    PauseParams,
+    PauseResult,
 )
 from server.handlers.identities import thread_id_of
 from server.handlers.lookup import Lookup
@@ -62,6 +66,29 @@ class LearningHandlers:
             dry_run=bool(params.dry_run),
         )
 
+    async def import_agent_memories(
+        self, call: Call, params: AgentMemoryParams
+    ) -> AgentMemoryResult:
+        """Make an extension of the memory files in another agent's home."""
+        services = self._services
+        if services.draining():
+            raise draining()
+        path = await asyncio.to_thread(_existing, params.path)
+        report = await services.agent_memories.run(path, dry_run=bool(params.dry_run))
+        if report.changed and not report.dry_run:
+            services.lanes.wake()
+        return AgentMemoryResult(
+            found=report.found,
+            files=report.files,
+            imported=report.imported,
+            updated=report.updated,
+            unchanged=report.unchanged,
+            removed=report.removed,
+            failed=_failures(report.failed),
+            left_out=_failures(report.left_out),
+            dry_run=report.dry_run,
+        )
+
     async def consolidate(self, call: Call, params: ConsolidateParams) -> ConsolidateResult:
         """Run both phases now over every thread that may be learned from, or over one."""
         services = self._services
@@ -76,11 +103,16 @@ class LearningHandlers:
         if services.orders.full:
             raise overloaded()
         return await services.orders.consolidate(
-            services.scheduler,
+            services.lanes,
             uuid7(services.clock.now_ms()),
             only=only,
             wait=params.wait is not False,
         )
+
+    async def pause(self, call: Call, params: PauseParams) -> PauseResult:
+        """Stop learning and end what works, or let it go on; the answer comes when it holds."""
+        await self._services.pause.set(paused=params.paused)
+        return PauseResult(paused=params.paused)
 
     def _publish(self, progress: ImportProgress) -> None:
         told = wire.ImportProgress(
@@ -120,7 +152,7 @@ def _bad_time(text: str) -> WireError:
     return refused(f"since must be a date such as 2026-01-31 or an RFC 3339 time: {text[:100]}")
 
 
-def _failures(pairs: Sequence[NotTaken]) -> list[wire.ImportFailure]:
+def _failures(pairs: Sequence[tuple[str, str]]) -> list[wire.ImportFailure]:
     return [
         wire.ImportFailure(path=str(path), reason=str(reason))
         for path, reason in pairs[:FAILURES_TOLD_MAX]

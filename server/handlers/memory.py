@@ -5,13 +5,16 @@ import stat
 from pathlib import Path
 
 from memory_read.instructions import raw_summary
-from protocol.base import EmptyParams, EmptyResult
+from memory_write.phase2.verify import summary_findings
+from memory_write.recipes import V2
+from protocol.base import EmptyResult
 from protocol.errors import out_of_range, refused
 from protocol.messages.memory import (
     MemoryModeSetParams,
     MemoryReadResult,
     MemoryStatusParams,
     MemoryStatusResult,
+    ResetParams,
 )
 from protocol.messages.threads import ThreadIdParams
 from server.handlers.identities import thread_id_of
@@ -20,11 +23,12 @@ from server.handlers.services import Services
 from server.wire.dispatch import Call
 from state.errors import RolloutMissing
 from state.home import Home
-from state.workspace.layout import SUMMARY, SUMMARY_FIRST_LINE, SUMMARY_HEADINGS
+from state.stores.withdrawal import change_memory_mode
+from state.workspace.layout import SUMMARY
 
 THREADS_MIN_DEFAULT = 20
 _THREADS_RANGE = range(1, 4097)
-_V2_SUMMARY_BYTES_MAX = 10_000
+_V2_SUMMARY_BYTES_MAX = V2.summary_bytes_max or 0
 
 
 class MemoryHandlers:
@@ -41,7 +45,7 @@ class MemoryHandlers:
         if not (services.settings.memory.enabled and live.settings.use_memories):
             return MemoryReadResult(summary=None)
         summary = await asyncio.to_thread(
-            raw_summary, services.state.home, services.settings.memory.version
+            raw_summary, services.state.home, live.settings.memory_version
         )
         return MemoryReadResult(summary=summary)
 
@@ -58,7 +62,16 @@ class MemoryHandlers:
             await found.live.set_memory_mode(params.mode)
         else:
             async with state.database.writing() as tx:
-                await state.threads.set_memory_mode(tx, thread_id, params.mode)
+                await change_memory_mode(
+                    tx,
+                    threads=state.threads,
+                    jobs=state.jobs,
+                    outputs=state.outputs,
+                    thread_id=thread_id,
+                    mode=params.mode,
+                    now_ms=state.clock.now_ms(),
+                )
+        await self._services.lanes.withdraw()
         return EmptyResult()
 
     async def status(self, call: Call, params: MemoryStatusParams) -> MemoryStatusResult:
@@ -73,9 +86,9 @@ class MemoryHandlers:
         ready = await asyncio.to_thread(_v2_ready, state.home, enough=count >= wanted)
         return MemoryStatusResult(v2_consolidated_threads=count, v2_ready=ready)
 
-    async def reset(self, call: Call, params: EmptyParams) -> EmptyResult:
+    async def reset(self, call: Call, params: ResetParams) -> EmptyResult:
         """Empty memory of every version; threads and their modes stay."""
-        await self._services.reset.run()
+        await self._services.reset.run(relearn=params.relearn is True)
         return EmptyResult()
 
 
@@ -89,12 +102,9 @@ def _v2_ready(home: Home, *, enough: bool) -> bool:
 def _valid_v2_summary(path: Path) -> bool:
     try:
         info = path.lstat()
-        if not stat.S_ISREG(info.st_mode) or info.st_size >= _V2_SUMMARY_BYTES_MAX:
+        if not stat.S_ISREG(info.st_mode) or info.st_size > _V2_SUMMARY_BYTES_MAX:
             return False
-        lines = path.read_text("utf-8").splitlines()
+        text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError):
         return False
-    if not lines or lines[0].strip() != SUMMARY_FIRST_LINE:
-        return False
-    found = {line.strip() for line in lines}
-    return all(heading in found for heading in SUMMARY_HEADINGS)
+    return next(summary_findings(text, V2), None) is None

@@ -1,22 +1,29 @@
 """The state of memory in one answer: what there is, what waits and why, what it cost."""
 
 import os
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from memory_write.recipes import RECIPES
 from protocol.messages.memory import (
     EditionView,
     JobCounts,
     JobView,
     OverviewParams,
     OverviewResult,
+    QuotaView,
     ServerView,
     SpendingView,
     ThreadCounts,
+    VersionView,
 )
 from server.handlers.services import Services
+from server.handlers.waiting import Holds, WaitingViews, sentences
 from server.wire.dispatch import Call
 from state.database import Reading
 from state.stores.jobs import JobRow
+from state.stores.switch import is_paused
+from state.workspace.trees import folder_fault
 
 JOBS_TOLD_MAX = 50
 _SETTLED = "done"
@@ -27,38 +34,40 @@ class OverviewHandler:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._waiting = WaitingViews(services)
 
     async def overview(self, call: Call, params: OverviewParams) -> OverviewResult:
         """Read everything in one snapshot."""
         services = self._services
         state, settings = services.state, services.settings
-        version = settings.memory.version
+        quota = await services.quota.refusal()
         async with state.database.reading() as read:
             threads = await self._threads(read)
-            jobs = await state.jobs.counts(read, version)
-            rows = await state.jobs.list(read, version=version, limit=JOBS_TOLD_MAX)
-            outputs = await state.outputs.counts(read, version)
-            edition = await self._edition(read, version)
             spending = await self._spending(read)
+            holds = Holds(
+                paused=await is_paused(read),
+                quota=quota,
+                quota_until_ms=services.quota.until_ms(),
+                spending=spending,
+            )
+            versions = await self._versions(read, holds)
+        first = versions[0]
         return OverviewResult(
             server=self._server(),
             enabled=settings.memory.enabled,
             generates=settings.memory.generate,
-            version=version,
-            folder=str(state.home.memories(version)),
+            paused=holds.paused,
+            quota=None if quota is None else QuotaView(reason=quota, until_ms=holds.quota_until_ms),
+            version=first.version,
+            folder=first.folder,
             threads=threads,
-            jobs=JobCounts(
-                pending=jobs.pending,
-                running=jobs.running,
-                done=jobs.done,
-                failed=jobs.failed,
-                exhausted=jobs.exhausted,
-            ),
-            waiting=[_job(row) for row in rows if row.status != _SETTLED],
-            outputs=outputs.total,
-            last_edition=edition,
+            jobs=first.jobs,
+            waiting=first.waiting,
+            outputs=first.outputs,
+            last_edition=first.last_edition,
+            versions=versions,
             spending=spending,
-            notes=self._notes(spending),
+            notes=self._notes(holds, versions),
         )
 
     def _server(self) -> ServerView:
@@ -84,6 +93,43 @@ class OverviewHandler:
             imported=counts.imported,
             loaded=len(live.loaded()),
             busy=len(live.busy()),
+        )
+
+    async def _versions(self, read: Reading, holds: Holds) -> list[VersionView]:
+        """Every version that is written, the one that is read first, and what others left."""
+        written = self._services.settings.memory.versions
+        views = [await self._version(read, one, holds) for one in written]
+        for other in sorted(RECIPES.keys() - set(written)):
+            view = await self._version(read, other, holds)
+            if view.outputs or view.last_edition is not None:
+                views.append(view)
+        return views
+
+    async def _version(self, read: Reading, version: str, holds: Holds) -> VersionView:
+        state, memory = self._services.state, self._services.settings.memory
+        jobs = await state.jobs.counts(read, version)
+        rows = await state.jobs.list(read, version=version, limit=JOBS_TOLD_MAX)
+        outputs = await state.outputs.counts(read, version)
+        counters, displaced = await self._waiting.counters(read, version)
+        return VersionView(
+            version=version,
+            folder=str(state.home.memories(version)),
+            is_read=version == memory.version,
+            is_written=version in memory.versions,
+            jobs=JobCounts(
+                pending=jobs.pending,
+                running=jobs.running,
+                done=jobs.done,
+                failed=jobs.failed,
+                exhausted=jobs.exhausted,
+            ),
+            waiting=[_job(row) for row in rows if row.status != _SETTLED],
+            waits=await self._waiting.waits(read, version, holds),
+            counters=counters,
+            outputs=outputs.total,
+            outputs_used=outputs.selected,
+            outputs_displaced=displaced,
+            last_edition=await self._edition(read, version),
         )
 
     async def _edition(self, read: Reading, version: str) -> EditionView | None:
@@ -113,15 +159,29 @@ class OverviewHandler:
             consolidation_budget_tokens=budget.consolidation_tokens,
         )
 
-    def _notes(self, spending: SpendingView) -> list[str]:
+    def _notes(self, holds: Holds, versions: Sequence[VersionView]) -> list[str]:
         """What a person should know about when learning happens, in plain sentences."""
-        memory = self._services.settings.memory
+        memory, spending = self._services.settings.memory, holds.spending
+        home = self._services.state.home
+        told = list(self._services.state.notes)
+        for version in memory.versions:
+            fault = folder_fault(home.memories(version))
+            if fault is not None:
+                told.append(f"{fault}: move it away, and the next pass makes a new folder")
         if not memory.enabled:
-            return ["memory is off: set `memories = true` under [features] to learn"]
+            return [*told, "memory is off: set `memories = true` under [features] to learn"]
         notes = [
+            *told,
             f"a thread is learned from after {memory.phase1.idle_hours_min} h without a turn; "
-            "`memoryd consolidate` does not wait"
+            "`memoryd consolidate` does not wait",
         ]
+        if holds.paused:
+            notes.append("learning is paused: `memoryd resume` lets it go on")
+        if holds.quota is not None:
+            notes.append(
+                f"learning by itself waits, the rest is left for your turns: {holds.quota}; "
+                "`memoryd consolidate` does not wait"
+            )
         if not memory.generate:
             notes.append("new threads are not learned from: `memories.generate_memories` is false")
         for kind, used, limit in (
@@ -130,6 +190,8 @@ class OverviewHandler:
         ):
             if limit is not None and used >= limit:
                 notes.append(f"{kind} waits until tomorrow (UTC): its daily budget is used up")
+        for one in versions:
+            notes += sentences(memory, one.version, one.counters, one.outputs_displaced)
         return notes
 
 

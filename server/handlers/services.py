@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from memory_write.controls.agent_memories import AgentMemoryImport
+from memory_write.controls.pause import MemoryPause
 from memory_write.controls.reset import MemoryReset
 from memory_write.controls.transfer import SessionImport
-from memory_write.scheduler import Scheduler
+from memory_write.lanes import Lanes
+from server.agent.background_quota import ProviderQuota
 from server.agent.live_threads import LiveThreads
 from server.agent.providers import Providers
 from server.handlers.identity import ServerIdentity
@@ -26,9 +29,12 @@ class Services:
     live: LiveThreads
     providers: Providers
     hub: Hub
-    scheduler: Scheduler
+    lanes: Lanes
     importer: SessionImport
+    agent_memories: AgentMemoryImport
     reset: MemoryReset
+    pause: MemoryPause
+    quota: ProviderQuota
     identity: ServerIdentity
     orders: Orders
     default_cwd: str

@@ -22,13 +22,14 @@ from protocol.messages.turns import (
 from server.agent import inputs
 from server.agent.inputs import SettingsChange
 from server.handlers.views import environment_view
+from server.settings import BUILT_VERSIONS
 
 _POLICY_OF_MODE = {
     "read-only": "readOnly",
     "workspace-write": "workspaceWrite",
     "danger-full-access": "dangerFullAccess",
 }
-_MEMORY_VERSIONS = ("v1", "v2", "v3")
+_MEMORY_VERSIONS = BUILT_VERSIONS
 
 
 class MemoryOverrides(TypedDict, total=False):
@@ -38,6 +39,7 @@ class MemoryOverrides(TypedDict, total=False):
     generate_memories: bool
     dedicated_tools: bool
     enabled: bool
+    version: str
 
 
 def change_of_thread(params: ThreadOverrides, *, cwd: str | None) -> SettingsChange:
@@ -58,6 +60,7 @@ def change_of_thread(params: ThreadOverrides, *, cwd: str | None) -> SettingsCha
         sandbox_policy=None if params.sandbox is None else policy_of_mode(params.sandbox),
         use_memories=uses,
         dedicated_tools=memory.get("dedicated_tools"),
+        memory_version=memory.get("version"),
         instructions=params.base_instructions,
         developer_instructions=params.developer_instructions,
     )
@@ -85,6 +88,8 @@ def memory_overrides(config: Mapping[str, Any] | None) -> MemoryOverrides:
     version = _lookup(config, "memories.version")
     if version is not None and version not in _MEMORY_VERSIONS:
         raise _config_refused(unknown_variant(str(version)[:100], _MEMORY_VERSIONS))
+    if version is not None:
+        found["version"] = version
     for key in ("use_memories", "generate_memories", "dedicated_tools"):
         value = _lookup(config, f"memories.{key}")
         if isinstance(value, bool):

@@ -46,6 +46,8 @@ def bindings(services: Services) -> Bindings:
         Bound(methods.MEMORY_RESET, memory.reset),
         Bound(methods.MEMORY_CONSOLIDATE_START, learning.consolidate),
         Bound(methods.MEMORY_OVERVIEW, OverviewHandler(services).overview),
+        Bound(methods.MEMORY_PAUSE, learning.pause),
+        Bound(methods.MEMORY_IMPORT, learning.import_agent_memories),
         Bound(methods.MODEL_LIST, config.model_list),
         Bound(methods.CONFIG_READ, config.config_read),
         Bound(methods.CONFIG_REQUIREMENTS_READ, config.requirements_read),

@@ -125,6 +125,8 @@ class ThreadHandlers:
             services.hub.release(thread_id)
             await services.live.unload(thread_id)
         await self._erase(found)
+        # Before the answer: whoever deletes a thread may count on its facts being gone.
+        await services.lanes.withdraw()
         deleted = ThreadIdNotice(thread_id=thread_id)
         call.after_reply(
             lambda: services.hub.publish(methods.THREAD_DELETED, deleted, thread_id=thread_id)

@@ -3,11 +3,11 @@
 Anchored shapes only: tokens with a tell-tale beginning, keys in PEM armour, credentials in headers
 and URLs, and values of names such as `password`. Commit hashes, UUIDs, paths and code stay.
 Invariant: the work is linear in the text; each rule looks at a character a fixed number of times
-at most, which `Scan.looked` counts.
+at most, which `Scan.looked` counts. Where a second pass is in use, what it finds goes as well.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,14 +18,17 @@ from state.policy.secret_shapes import (
     BARE_REST,
     BARE_VALUE,
     BEARER_REST,
+    BEFORE_CHARS_MAX,
     COMMAND_PASSWORD,
     COMMAND_USER,
     ESCAPED_VALUE,
     FLAG_SEPARATOR,
     JWT_PREFIX,
     JWT_REST,
-    NAME_HINTS,
+    NAME_CHARS_MAX,
+    NAME_HINT,
     NAMES,
+    PATTERN_RULES,
     PEM_PREFIX,
     PEM_REST,
     PROSE_SEPARATOR,
@@ -38,25 +41,22 @@ from state.policy.secret_shapes import (
     URL_PASSWORD,
     URL_USER,
 )
+from state.policy.secret_values import (
+    METHODS,
+    NOT_SECRET,
+    bare_secret,
+    is_phrase,
+    mixed,
+    quoted_secret,
+    random_looking,
+    strong,
+)
+
+Span = tuple[int, int]
+SecondPass = Callable[[str], Sequence[Span]]
 
 MARK = "[REDACTED_SECRET]"
 NESTING_MAX = 64
-
-# A variable, a template's hole, a mask or a call: the secret itself is not there.
-_NOT_SECRET = re.compile(
-    r"\[REDACTED|\$\{[^}]{0,128}\}|\$\(|\$[A-Z_][A-Z0-9_]*+(?![a-z])|\{\{|%\("
-    r"|\{[A-Za-z_][\w.]{0,64}\}|<[\w -]{1,64}>"
-    r"|[xX*.…•-]{3,}+$|(?i:your[_-]|os\.environ|process\.env|import\.meta|getenv|getpass)"
-)
-_METHODS = re.compile(r"(?i:base64|sha-?\d|md5|hs\d|rs\d|aes|oauth|utf-?\d|http2?|ed25519|\d+ )")
-_PLAIN_WORDS = frozenset(
-    "required optional string number boolean integer undefined function property missing invalid "
-    "expired disabled enabled default unknown nothing hidden loaded needed correct incorrect "
-    "rotated stored same-origin".split()
-)
-_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->)[A-Za-z_$][\w$]*)*\.?")
-_PARTS = re.compile(r"\.|::|->")
-_NUMBER = re.compile(r"[0-9._-]+")
 
 
 @dataclass(slots=True)
@@ -64,16 +64,18 @@ class Scan:
     """The secrets of one text, and how many characters were looked at to find them."""
 
     text: str
-    spans: list[tuple[int, int]] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
     looked: int = 0
 
     def run(self) -> "Scan":
         """Look for all shapes."""
+        lowered = self.text.lower()
         self._tokens()
+        self._patterns(lowered)
         self._armour()
         self._headers()
         self._urls()
-        self._named()
+        self._named(lowered)
         return self
 
     def replaced(self) -> str:
@@ -88,10 +90,10 @@ class Scan:
 
     def _tokens(self) -> None:
         for rule in TOKEN_RULES:
-            for start, after in self._anchors(rule.prefix):
+            for start, after in self._anchors(rule.prefix, joined=rule.joined):
                 rest = self._match(rule.rest, after)
-                if rest is not None and (not rule.mixed or _mixed(rest[0])):
-                    self.spans.append((start, rest.end()))
+                if rest is not None and (not rule.mixed or mixed(rest[0])):
+                    self.spans.append((after if rule.shown else start, rest.end()))
         for prefix in AWS_KEY_IDS:
             for start, after in self._anchors(prefix):
                 if found := self._match(AWS_KEY_ID_REST, after):
@@ -99,6 +101,23 @@ class Scan:
         for start, after in self._anchors(JWT_PREFIX):
             if found := self._match(JWT_REST, after):
                 self.spans.append((start, found.end()))
+
+    def _patterns(self, lowered: str) -> None:
+        for rule in PATTERN_RULES:
+            if rule.hint not in lowered:
+                continue
+            for found in rule.pattern.finditer(self.text):
+                secret = found["secret"]
+                self.looked += len(found[0])
+                if rule.before is not None:
+                    at = found.start()
+                    before = self.text[max(0, at - BEFORE_CHARS_MAX) : at]
+                    self.looked += len(before)
+                    if not rule.before.search(before):
+                        continue
+                if NOT_SECRET.match(secret) or (rule.strong and not strong(secret)):
+                    continue
+                self.spans.append(found.span("secret"))
 
     def _armour(self) -> None:
         at = 0
@@ -122,84 +141,98 @@ class Scan:
             at = mark + len(URL_MARK)
             user = self._match(URL_USER, at)
             password = self._match(URL_PASSWORD, user.end()) if user else None
-            if password and not _NOT_SECRET.match(password[0]):
+            if password and not NOT_SECRET.match(password[0]):
                 self.spans.append(password.span())
                 at = password.end()
         for anchor in COMMAND_USER.finditer(self.text):
             password = self._match(COMMAND_PASSWORD, anchor.end())
-            if password and not _NOT_SECRET.match(password[0]):
+            if password and not NOT_SECRET.match(password[0]):
                 self.spans.append(password.span())
 
-    def _named(self) -> None:
-        lowered = self.text.lower()
-        if not any(hint in lowered for hint in NAME_HINTS):
-            return
+    def _named(self, lowered: str) -> None:
         at = 0
-        while name := NAMES.search(self.text, at):
-            at = name.end()
-            found = self._assigned(name) or self._flag(name) or self._told(name) or self._next(name)
-            if found:
-                self.spans.append(found)
-                at = found[1]
+        for start, end in _near_hints(self.text, lowered):
+            at = max(at, start)
+            while at < end and (name := NAMES.search(self.text, at, end)):
+                at = name.end()
+                found = (
+                    self._assigned(name) or self._flag(name) or self._told(name) or self._next(name)
+                )
+                if found:
+                    self.spans.append(found)
+                    at = found[1]
 
-    def _assigned(self, name: re.Match[str]) -> tuple[int, int] | None:
+    def _assigned(self, name: re.Match[str]) -> Span | None:
         separator = self._match(SEPARATOR, name.end())
         if separator is None:
             return None
-        quote = separator["quote"]
+        quote, listed = separator["quote"], separator["sign"] == ","
+        if listed and not (quote and separator["name_quote"]):
+            return None
         if quote:
             shapes = ESCAPED_VALUE if quote[0] == "\\" else QUOTED_VALUE
             value = self._match(shapes[quote[-1]], separator.end())
-            return value.span() if value and _quoted_secret(value[0], name[0]) else None
+            if value is None or (listed and not strong(value[0])):
+                return None
+            return value.span() if quoted_secret(value[0], name[0]) else None
         value = self._match(BARE_VALUE, separator.end())
         if value is None:
             return None
         tight = separator[0] == "="
         follows = self.text[value.end() : value.end() + 1]
-        if not _bare_secret(value[0], name[0], tight=tight, follows=follows):
+        if not bare_secret(value[0], name[0], tight=tight, follows=follows):
             return None
         rest = self._match(BARE_REST, value.end())
         return value.start(), rest.end() if rest else value.end()
 
-    def _flag(self, name: re.Match[str]) -> tuple[int, int] | None:
+    def _flag(self, name: re.Match[str]) -> Span | None:
         before = self.text[max(0, name.start() - 32) : name.start()]
         self.looked += len(before)
         if not re.search(r"(?:^|\s)--[a-z-]{0,24}$", before):
             return None
         separator = self._match(FLAG_SEPARATOR, name.end())
         value = self._match(BARE_VALUE, separator.end()) if separator else None
-        if value is None or value[0].startswith("-") or _NOT_SECRET.match(value[0]):
+        if value is None or value[0].startswith("-") or NOT_SECRET.match(value[0]):
             return None
-        return value.span() if _mixed(value[0]) or len(value[0]) >= 8 else None
+        return value.span() if mixed(value[0]) or len(value[0]) >= 8 else None
 
-    def _told(self, name: re.Match[str]) -> tuple[int, int] | None:
+    def _told(self, name: re.Match[str]) -> Span | None:
         separator = self._match(PROSE_SEPARATOR, name.end())
-        value = self._match(PROSE_VALUE, separator.end()) if separator else None
-        if value is None or _NOT_SECRET.match(value[0]) or _METHODS.match(value[0]):
+        if separator is None:
+            return None
+        quote = separator[0][-1]
+        if quote in QUOTED_VALUE and is_phrase(name[0]):
+            quoted = self._match(QUOTED_VALUE[quote], separator.end())
+            closed = quoted and self.text[quoted.end() : quoted.end() + 1] == quote
+            if quoted and closed and quoted_secret(quoted[0], name[0]):
+                return quoted.span()
+        value = self._match(PROSE_VALUE, separator.end())
+        if value is None or NOT_SECRET.match(value[0]) or METHODS.match(value[0]):
             return None
         word = value[0].rstrip(".!?:")
-        return (value.start(), value.start() + len(word)) if _strong(word) else None
+        return (value.start(), value.start() + len(word)) if strong(word) else None
 
-    def _next(self, name: re.Match[str]) -> tuple[int, int] | None:
+    def _next(self, name: re.Match[str]) -> Span | None:
         separator = self._match(SPACE_SEPARATOR, name.end())
         value = self._match(PROSE_VALUE, separator.end()) if separator else None
-        if value is None or _NOT_SECRET.match(value[0]) or _METHODS.match(value[0]):
+        if value is None or NOT_SECRET.match(value[0]) or METHODS.match(value[0]):
             return None
         word = value[0].rstrip(".!?:")
-        if "pass" in name[0].lower():
-            good = len(word) >= 8 and _strong(word) and any(char.isdigit() for char in word)
+        if is_phrase(name[0]):
+            good = len(word) >= 8 and strong(word) and any(char.isdigit() for char in word)
         else:
-            good = len(word) >= 20 and _random(word)
+            good = len(word) >= 20 and random_looking(word)
         return (value.start(), value.start() + len(word)) if good else None
 
-    def _anchors(self, prefix: str) -> Iterator[tuple[int, int]]:
+    def _anchors(self, prefix: str, *, joined: bool = False) -> Iterator[Span]:
         """Places where the prefix begins a word, each after the last secret found."""
         at = 0
         while (start := self.text.find(prefix, at)) >= 0:
             at = start + len(prefix)
             self.looked += 1
             before = self.text[start - 1] if start else " "
-            if before.isascii() and (before.isalnum() or before in "_-"):
+            inside = before.isalnum() or (before in "_-" and not joined)
+            if before.isascii() and inside:
                 # A JSON text writes a line end as a letter behind a backslash.
                 if not (before in "nrt" and self.text[max(0, start - 2)] == "\\"):
                     continue
@@ -213,10 +246,31 @@ class Scan:
         return found
 
 
+class _InUse:
+    """The second pass of this process; set once, by whoever starts a server."""
+
+    second_pass: SecondPass | None = None
+
+
+def use_second_pass(second_pass: SecondPass | None) -> None:
+    """From now on let this find secrets too; None for our own shapes alone."""
+    _InUse.second_pass = second_pass
+
+
 def redact(text: str) -> str:
     """The text with each secret replaced by `[REDACTED_SECRET]`."""
-    scan = Scan(text).run()
-    return scan.replaced() if scan.spans else text
+    spans = secrets_in(text)
+    return Scan(text, spans).replaced() if spans else text
+
+
+def secrets_in(text: str) -> list[Span]:
+    """Where the secrets of a text stand, by our shapes and by the second pass."""
+    spans = Scan(text).run().spans
+    if _InUse.second_pass is not None:
+        spans.extend(
+            span for span in _InUse.second_pass(text) if MARK not in text[span[0] : span[1]]
+        )
+    return spans
 
 
 def redact_json(value: Any) -> Any:
@@ -226,7 +280,7 @@ def redact_json(value: Any) -> Any:
 
 def contains_secret(text: str) -> bool:
     """Whether `redact` would change the text."""
-    return bool(Scan(text).run().spans)
+    return bool(secrets_in(text))
 
 
 def _redact_value(value: Any, depth: int) -> Any:
@@ -250,62 +304,30 @@ def _is_named_secret(key: Any, value: Any) -> bool:
     name = None
     for name in NAMES.finditer(key):  # noqa: B007  # the last one is wanted
         pass
-    return name is not None and name.end() == len(key) and _quoted_secret(value, name[0])
+    return name is not None and name.end() == len(key) and quoted_secret(value, name[0])
 
 
-def _quoted_secret(value: str, name: str) -> bool:
-    if len(value) < 6 or _NOT_SECRET.match(value):
-        return False
-    if any(char.isspace() for char in value):
-        # A sentence about a password is none; a phrase of words without its name may be one.
-        return "pass" in name.lower() and not NAMES.search(value) and value[-1] not in ".!?:"
-    if value.lower() in _PLAIN_WORDS or NAMES.fullmatch(value):
-        return False
-    return "pass" in name.lower() or not _NUMBER.fullmatch(value)
+def _near_hints(text: str, lowered: str) -> Iterator[Span]:
+    """The stretches of a text in which a name can stand, in order and apart from each other."""
+    if len(lowered) != len(text):
+        yield 0, len(text)  # some letters have small forms of another length
+        return
+    reached: Span | None = None
+    for hint in NAME_HINT.finditer(lowered):
+        start, end = hint.start() - NAME_CHARS_MAX, hint.end() + NAME_CHARS_MAX
+        if reached is None:
+            reached = max(0, start), end
+        elif start <= reached[1]:
+            reached = reached[0], end
+        else:
+            yield reached
+            reached = start, end
+    if reached is not None:
+        yield reached
 
 
-def _bare_secret(value: str, name: str, *, tight: bool, follows: str) -> bool:
-    word = value.rstrip(".:!?")
-    if (follows and follows in "([") or _NOT_SECRET.match(value):
-        return False
-    if value.startswith(("/", "./", "~/")) or word.lower() in _PLAIN_WORDS:
-        return False
-    phrase = "pass" in name.lower()
-    if _NUMBER.fullmatch(word):
-        return phrase and len(word) >= 6
-    if not _IDENTIFIER.fullmatch(word):
-        return True
-    if any(_random(part) for part in _PARTS.split(word)):
-        return True
-    if _PARTS.search(word) or NAMES.search(word):
-        return False
-    if any(char.isdigit() for char in word):
-        return True
-    # Letters alone are a variable or a type, unless written as a shell or an INI line would.
-    return len(word) >= 8 and (tight or (phrase and word.isalpha() and word.islower()))
-
-
-def _mixed(value: str) -> bool:
-    return any(char.isdigit() or char.isupper() for char in value)
-
-
-def _strong(word: str) -> bool:
-    letters = any(char.isalpha() for char in word)
-    others = any(char.isdigit() or char in "!@#$%^&*~+" for char in word)
-    return len(word) >= 6 and letters and others
-
-
-def _random(word: str) -> bool:
-    return (
-        len(word) >= 12
-        and any(char.isdigit() for char in word)
-        and any(char.isupper() for char in word)
-        and any(char.islower() for char in word)
-    )
-
-
-def _merged(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    last: tuple[int, int] | None = None
+def _merged(spans: list[Span]) -> Iterator[Span]:
+    last: Span | None = None
     for span in sorted(spans):
         if last is None or span[0] >= last[1]:
             if last is not None:

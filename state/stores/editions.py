@@ -5,6 +5,7 @@ start after a crash finds what is left open. Rows hold thread ids and file names
 """
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +15,7 @@ from state.ids import ThreadId
 Q = Queries("editions")
 
 EditionState = Literal["open", "published", "abandoned"]
+Maker = Literal["consolidator", "code"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,8 @@ class Edition:
     staged: str
     """Name of the staged folder."""
     inputs: EditionInputs
+    made_by: Maker
+    """A consolidator, or code alone that cut out what inputs that went had supported."""
     made_at_ms: int
     decided_at_ms: int | None
 
@@ -54,6 +58,7 @@ class EditionStore:
         staged: str,
         inputs: EditionInputs,
         made_at_ms: int,
+        made_by: Maker = "consolidator",
     ) -> int:
         """Note the intent to publish; its id."""
         row = await tx.one(
@@ -67,6 +72,7 @@ class EditionStore:
                     "added": inputs.added,
                     "changed": inputs.changed,
                     "removed": inputs.removed,
+                    "made_by": made_by,
                 }
             ),
             made_at_ms=made_at_ms,
@@ -97,6 +103,29 @@ class EditionStore:
         row = await read.one(Q["get"], edition_id=edition_id)
         return _edition(row) if row is not None else None
 
+    async def withdrawn(
+        self, read: Reading, *, version: str, thread_ids: Iterable[ThreadId]
+    ) -> tuple[ThreadId, ...]:
+        """Of these, the threads that may not stand in memory: deleted, polluted or disabled."""
+        rows = await read.all(
+            Q["withdrawn"], version=version, thread_ids=json.dumps(sorted(thread_ids))
+        )
+        return tuple(ThreadId(row["thread_id"]) for row in rows)
+
+    async def removed(self, read: Reading, *, version: str, limit: int) -> frozenset[ThreadId]:
+        """Every thread that ever left the memory of a version; of very many the latest."""
+        rows = await read.all(Q["removed"], version=version, limit=limit)
+        return frozenset(ThreadId(row["thread_id"]) for row in rows)
+
+    async def withheld(
+        self, read: Reading, *, version: str, limit: int
+    ) -> dict[ThreadId, tuple[str, str]]:
+        """The raw memories and recaps of threads that are polluted or disabled now."""
+        rows = await read.all(Q["withheld"], version=version, limit=limit)
+        return {
+            ThreadId(row["thread_id"]): (row["raw_memory"], row["rollout_summary"]) for row in rows
+        }
+
     async def _decide(
         self, tx: Transaction, edition_id: int, state: EditionState, decided_at_ms: int
     ) -> bool:
@@ -120,6 +149,7 @@ def _edition(row: Row) -> Edition:
             changed=tuple(inputs["changed"]),
             removed=tuple(inputs["removed"]),
         ),
+        made_by=inputs.get("made_by", "consolidator"),
         made_at_ms=row["made_at_ms"],
         decided_at_ms=row["decided_at_ms"],
     )

@@ -2,7 +2,8 @@
 
 Invariant: a write for a job stands in a transaction that first proved the job's fence; a worker
 whose job was taken over, deleted or reset leaves no trace. Fences come from one counter that no
-reset touches, so no later claim ever has an earlier one's fence.
+reset touches, so no later claim ever has an earlier one's fence. Longer than the habit: the claims
+and the rules they are refused by are read together.
 """
 
 from collections.abc import AsyncIterator
@@ -14,14 +15,18 @@ from state.clock import Clock
 from state.database import Database, Queries, Reading, Row, Transaction
 from state.errors import LeaseLost
 from state.ids import ThreadId
+from state.policy.redaction import redact
 
 Q = Queries("jobs")
 
 JobKind = Literal["extraction", "consolidation"]
 JobStatus = Literal["pending", "running", "done", "failed"]
-SkipReason = Literal["up_to_date", "running", "capped", "backoff", "exhausted", "cooldown"]
+SkipReason = Literal["up_to_date", "running", "capped", "alone", "backoff", "exhausted", "cooldown"]
 
 ATTEMPTS_MAX = 3
+DEATHS_MAX = 3
+"""Processes that may die over one job before it is given up or waits long."""
+DEATHS_PAUSE_MS = 86_400_000
 CONSOLIDATION_KEY = "global"
 
 
@@ -97,8 +102,19 @@ class JobStore:
         self._owner = owner
 
     async def release_dead(self, tx: Transaction) -> int:
-        """Free the jobs of every other owner at once; how many there were."""
-        return await tx.run(Q["release_dead"], owner=self._owner)
+        """Free the jobs of every other owner at once; how many there were.
+
+        An extraction over which several processes died is given up: `process_died`. Over a
+        consolidation that is, the next one waits a day, unless something urgent is handed on.
+        """
+        now_ms = self._clock.now_ms()
+        return await tx.run(
+            Q["release_dead"],
+            owner=self._owner,
+            deaths_max=DEATHS_MAX,
+            now_ms=now_ms,
+            retry_at_ms=now_ms + DEATHS_PAUSE_MS,
+        )
 
     async def claim_extraction(
         self,
@@ -135,13 +151,14 @@ class JobStore:
         lease_s: int,
         cooldown_s: int,
         ignore_cooldown: bool,
+        take_over: bool = False,
     ) -> Claimed | Skipped:
-        """Take the one consolidation of a version."""
+        """Take the one consolidation of a version, if need be from the one who holds it."""
         now_ms = self._clock.now_ms()
         seen = await self._look(tx, version, "consolidation", CONSOLIDATION_KEY, now_ms)
         cooldown_ms = 0 if ignore_cooldown else max(cooldown_s, 0) * 1000
         refusal = _consolidation_refusal(seen, now_ms, cooldown_ms)
-        if refusal is not None:
+        if refusal is not None and not take_over:
             return refusal
         return await self._take(
             tx,
@@ -202,6 +219,7 @@ class JobStore:
             **_place(claim),
             fence=claim.fence,
             now_ms=self._clock.now_ms(),
+            claimed_ms=claim.watermark_ms,
             outcome=outcome,
             watermark_ms=max(claim.watermark_ms, watermark_ms or 0),
             starts_cooldown=int(starts_cooldown),
@@ -221,7 +239,8 @@ class JobStore:
             **_place(claim),
             fence=claim.fence,
             now_ms=self._clock.now_ms(),
-            reason=reason,
+            # A reason may quote a provider or name a file, and both may hold a secret.
+            reason=redact(reason),
             retry_at_ms=retry_at_ms,
             uses=int(uses_retry),
         )
@@ -287,6 +306,8 @@ class JobStore:
             done_ms=max(row["success_watermark_ms"] or -1, row["output_ms"] or -1),
             cooldown_from_ms=row["cooldown_from_ms"],
             others_running=row["others_running"],
+            deaths=row["deaths"] or 0,
+            suspects_running=row["suspects_running"],
         )
 
     async def _take(
@@ -339,6 +360,10 @@ class _Seen:
     done_ms: int
     cooldown_from_ms: int | None
     others_running: int
+    deaths: int
+    """How often in a row a process died over it."""
+    suspects_running: int
+    """Others that run and over which a process died before."""
 
     def is_newer(self, watermark_ms: int) -> bool:
         """Whether the source changed since the job was last tried."""
@@ -361,6 +386,9 @@ def _extraction_refusal(
         return Skipped(reason="backoff", until_ms=seen.retry_at_ms)
     if seen.is_held(now_ms):
         return Skipped(reason="running", until_ms=seen.lease_until_ms)
+    if seen.suspects_running or (seen.deaths and seen.others_running):
+        # Over one of them a process died. It runs alone, so that its next death is no other's.
+        return Skipped(reason="alone")
     if seen.others_running >= running_max:
         return Skipped(reason="capped")
     return None

@@ -17,7 +17,7 @@ Q = Queries("outputs")
 
 OUTPUTS_MAX = 4_096
 _DAY_MS = 86_400_000
-_BLANKS = " \t\r\n\f\v"
+BLANKS = " \t\r\n\f\v"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ class OutputStore:
             version=version,
             limit=max(0, min(outputs_max, OUTPUTS_MAX)),
             cutoff_ms=_cutoff(now_ms, unused_days_max),
-            blanks=_BLANKS,
+            blanks=BLANKS,
         )
         return [SelectedOutput(output=_output(row), thread=thread_row(row)) for row in rows]
 
@@ -103,7 +103,7 @@ class OutputStore:
             Q["latest"],
             version=version,
             limit=max(0, min(outputs_max, OUTPUTS_MAX)),
-            blanks=_BLANKS,
+            blanks=BLANKS,
         )
         return [SelectedOutput(output=_output(row), thread=thread_row(row)) for row in rows]
 
@@ -144,10 +144,28 @@ class OutputStore:
             limit=max(0, rows_max),
         )
 
-    async def clear(self, tx: Transaction, version: str) -> int:
-        """Drop all outputs of a version and its progress; how many there were."""
+    async def clear(self, tx: Transaction, version: str, *, at_ms: int | None = None) -> int:
+        """Drop all outputs of a version and its progress; how many there were.
+
+        With a time it is for good: what was said in threads up to then is not learned again. The
+        time 0 stands before everything, so that all of it may be.
+        """
+        if at_ms is not None:
+            tx.tell("reset", version=version, at_ms=at_ms)
+            if at_ms == 0:
+                await tx.run(Q["lift_reset"], version=version)
+            else:
+                await tx.run(Q["note_reset"], version=version, at_ms=at_ms)
         await tx.run(Q["clear_progress"], version=version)
         return await tx.run(Q["clear"], version=version)
+
+    async def reset_at_ms(self, read: Reading, version: str, thread: ThreadRow) -> int | None:
+        """Up to when what was said in a thread is forgotten; None where no reset concerns it."""
+        row = await read.one(Q["reset_at"], version=version)
+        if row is None or (thread.imported_at_ms or 0) > row["at_ms"]:
+            return None
+        at_ms: int = row["at_ms"]
+        return at_ms
 
     async def max_consolidated(self, read: Reading, version: str) -> int:
         """The most threads that one consolidation of this version ever took."""

@@ -5,7 +5,7 @@ paged by keyset, so a page costs the same at any depth and none is skipped while
 """
 
 import json
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, fields
 from string import Template
 from typing import Any, Literal, get_args
@@ -138,8 +138,11 @@ class ThreadStore:
     """The rows of threads."""
 
     async def put(self, tx: Transaction, row: ThreadRow) -> None:
-        """Write the whole row, new or replaced."""
+        """Write the whole row, new or replaced; what its rollout does not say is told as well."""
+        before = await self.get(tx, row.thread_id)
         await tx.run(Q["put"], **_to_columns(row))
+        for what, facts in _untold(row, before):
+            tx.tell(what, thread_id=row.thread_id, **facts)
 
     async def get(self, read: Reading, thread_id: ThreadId) -> ThreadRow | None:
         """The row of a thread."""
@@ -173,15 +176,22 @@ class ThreadStore:
             name=name,
             searchable=_searchable(name, row.preview),
         )
+        tx.tell("name", thread_id=thread_id, name=name)
         return True
 
     async def set_memory_mode(self, tx: Transaction, thread_id: ThreadId, mode: MemoryMode) -> bool:
         """Say whether a thread may be learned from; false when there is none."""
-        return await tx.run(Q["set_memory_mode"], thread_id=thread_id, mode=mode) > 0
+        changed = await tx.run(Q["set_memory_mode"], thread_id=thread_id, mode=mode) > 0
+        if changed:
+            tx.tell("mode", thread_id=thread_id, mode=mode)
+        return changed
 
     async def set_use_memories(self, tx: Transaction, thread_id: ThreadId, use: bool) -> bool:
         """Say whether a thread sees memory; false when there is none."""
-        return await tx.run(Q["set_use_memories"], thread_id=thread_id, use=int(use)) > 0
+        changed = await tx.run(Q["set_use_memories"], thread_id=thread_id, use=int(use)) > 0
+        if changed:
+            tx.tell("use", thread_id=thread_id, use=use)
+        return changed
 
     async def set_archived(
         self, tx: Transaction, thread_id: ThreadId, *, archived: bool, rollout_path: str
@@ -221,6 +231,7 @@ class ThreadStore:
 
     async def delete(self, tx: Transaction, thread_id: ThreadId) -> bool:
         """Remove the row; false when there was none."""
+        tx.tell("deleted", thread_id=thread_id)
         return await tx.run(Q["delete"], thread_id=thread_id) > 0
 
     async def import_digest(self, read: Reading, thread_id: ThreadId) -> ImportMark | None:
@@ -282,6 +293,28 @@ def thread_row(row: Row) -> ThreadRow:
     for flag in _FLAGS:
         values[flag] = bool(values[flag])
     return ThreadRow(**values)
+
+
+def _untold(row: ThreadRow, before: ThreadRow | None) -> Iterator[tuple[str, dict[str, Value]]]:
+    """What of a row stands in no transcript and is not as the journal has it already."""
+    old = (before.memory_mode, before.use_memories, before.name) if before else None
+    mode, use, name = old or ("enabled", True, None)
+    if row.memory_mode != mode:
+        yield "mode", {"mode": row.memory_mode}
+    if row.use_memories != use:
+        yield "use", {"use": row.use_memories}
+    if row.name != name:
+        yield "name", {"name": row.name}
+    mark = (row.imported_from, row.imported_digest)
+    if mark != ((before.imported_from, before.imported_digest) if before else (None, None)):
+        yield (
+            "imported",
+            {
+                "imported_from": row.imported_from,
+                "imported_digest": row.imported_digest,
+                "imported_at_ms": row.imported_at_ms,
+            },
+        )
 
 
 def _to_columns(row: ThreadRow) -> dict[str, Value]:

@@ -1,7 +1,8 @@
 """Differences between two states of a folder: labels and bounded unified text; pure.
 
 Invariant: the text never exceeds its limit by more than the mark that says it was cut, and no
-single file can make the comparison slower than its size.
+single file can make the comparison slower than its size. It holds no secret, whatever the files
+hold; a change of a secret alone is a label without text.
 """
 
 import difflib
@@ -10,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from state.policy.redaction import redact
 
 # A longer stretch of changed lines counts as replaced: difflib is quadratic at worst.
 STRETCH_LINES_MAX = 2_000
@@ -96,7 +99,7 @@ def _lines(file: FileVersion | None) -> list[str]:
     if file is None:
         return []
     # Only a line feed ends a line here; other separators are text like any other.
-    text = file.data.decode(errors="replace")
+    text = redact(file.data.decode(errors="replace"))
     lines = text.split("\n")
     last = lines.pop()
     ended = [f"{line}\n" for line in lines]

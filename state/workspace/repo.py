@@ -38,6 +38,7 @@ _CONFIG = b"""[core]
 \tuntrackedCache = false
 """
 _FILE = 0o100644
+_NO_STATUS = os.stat_result((0o100644, *[0] * 9))
 _EXECUTABLE = 0o100755
 
 
@@ -84,13 +85,29 @@ class Baseline:
         return None if head is None else head.decode()
 
     def blob_ids(self, folder: str) -> Mapping[str, str]:
-        """The published files in a folder, each with git's id of its bytes; none is no error."""
+        """The published files in a folder, each with git's id of its bytes; none is no error.
+
+        Without a folder, all of them.
+        """
         entries = self._tree_or_none() or {}
         return {
             path: entry.blob_id.decode()
             for path, entry in entries.items()
-            if path.startswith(f"{folder}/")
+            if not folder or path.startswith(f"{folder}/")
         }
+
+    def snapshot(self) -> Snapshot:
+        """What was published, read from the commit; empty when there is no readable one."""
+        entries = self._tree_or_none() or {}
+        with self._store() as store:
+            files = {
+                path: FileContent(
+                    data=store[_object_id(entry.blob_id)].as_raw_string(),
+                    executable=entry.mode == _EXECUTABLE,
+                )
+                for path, entry in sorted(entries.items())
+            }
+        return Snapshot(files=files)
 
     def diff(self, snapshot: Snapshot, *, bytes_max: int) -> WorkspaceDiff:
         """What differs between the baseline and these files, as labels and as text.
@@ -124,7 +141,8 @@ class Baseline:
     def fresh_commit(self, snapshot: Snapshot, message: str, at_s: int) -> str:
         """Replace the repository by one that has this single commit and no other object.
 
-        The new one is built beside the old one and renamed over it. Returns the commit's id.
+        Where the folder differs from the snapshot it counts as changed since. The new one is
+        built beside the old one and renamed over it. Returns the commit's id.
 
         Raises: OSError.
         """
@@ -203,7 +221,7 @@ class Baseline:
 
 
 def _build(git: Path, root: Path, snapshot: Snapshot, message: str, at_s: int) -> str:
-    """Write a whole repository into a new folder; the files must stand in `root` for the index."""
+    """Write a whole repository into a new folder, with an index for the files in `root`."""
     from dulwich.index import Index, commit_tree, index_entry_from_stat
     from dulwich.object_store import DiskObjectStore
     from dulwich.objects import Blob, Commit
@@ -221,7 +239,7 @@ def _build(git: Path, root: Path, snapshot: Snapshot, message: str, at_s: int) -
             store.add_object(blob)
             mode = _EXECUTABLE if file.executable else _FILE
             leaves.append((path.encode(), blob.id, mode))
-            status = os.lstat(root / path)
+            status = _status_of(root / path, file)
             index[path.encode()] = index_entry_from_stat(status, blob.id, mode=mode)
         commit = Commit()
         commit.tree = commit_tree(store, leaves)  # type: ignore[arg-type]
@@ -236,6 +254,15 @@ def _build(git: Path, root: Path, snapshot: Snapshot, message: str, at_s: int) -
         store.close()
     (git / BRANCH.decode()).write_bytes(commit.id + b"\n")
     return commit.id.decode()
+
+
+def _status_of(path: Path, file: FileContent) -> os.stat_result:
+    """The status for the index; an empty one where the folder holds something else or nothing."""
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        return _NO_STATUS
+    return status if status.st_size == len(file.data) else _NO_STATUS
 
 
 def _narrow(folder: Path) -> None:

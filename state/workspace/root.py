@@ -317,7 +317,8 @@ class ConfinedRoot:
         if self.path.is_symlink():
             raise WorkspaceUnsafe(self.path, "it is a link")
         if not self.path.exists():
-            self.path.mkdir(mode=FOLDER_MODE, parents=True)
+            # Two first notes may come at once.
+            self.path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
             self.path.chmod(FOLDER_MODE)
 
     def _bytes(self, parts: Parts, *, bytes_max: int) -> bytes:

@@ -1,7 +1,7 @@
 """The whole content of a memory folder as one value, read without following a link.
 
-Invariant: a snapshot holds regular files only; what is neither file nor folder is listed as odd
-and never opened. The private `.git` at the top is not part of it.
+Invariant: a snapshot holds regular files only; what is neither file nor folder, and what an inbox
+may not take in, is listed as odd and never opened. The private `.git` at the top is not part of it.
 """
 
 import hashlib
@@ -13,7 +13,8 @@ from pathlib import Path
 
 from state.errors import WorkspaceUnsafe
 from state.workspace.descriptors import OPEN_FOLDER, OPEN_READ
-from state.workspace.layout import GIT
+from state.workspace.inbox import INBOX_LIMITS, InboxLimits, InboxMeter
+from state.workspace.layout import EXTENSIONS, GIT
 
 DEPTH_MAX = 32
 EXECUTABLE = 0o100
@@ -57,9 +58,12 @@ class Snapshot:
         return whole.hexdigest()
 
 
-def take_snapshot(root: Path, *, files_max: int, bytes_max: int) -> Snapshot:
+def take_snapshot(
+    root: Path, *, files_max: int, bytes_max: int, inbox: InboxLimits | None = INBOX_LIMITS
+) -> Snapshot:
     """Read everything in the folder; an absent folder gives an empty snapshot.
 
+    Without limits of the inbox, as for a copy of ours, all of it is taken in.
     Raises: WorkspaceUnsafe when the folder is a link or above the limits, OSError.
     """
     files: dict[str, FileContent] = {}
@@ -69,8 +73,12 @@ def take_snapshot(root: Path, *, files_max: int, bytes_max: int) -> Snapshot:
     if root.is_symlink():
         raise WorkspaceUnsafe(root, "it is a link")
     left = bytes_max
-    for path, folder, name, kind in _walk(root):
-        if not stat.S_ISREG(kind) or not _is_text(path):
+    meter = None if inbox is None else InboxMeter(inbox)
+    for path, folder, name, status in _walk(root):
+        if not stat.S_ISREG(status.st_mode) or not _is_text(path):
+            odd.append(path)
+            continue
+        if meter is not None and not meter.admits(path, status.st_size):
             odd.append(path)
             continue
         if len(files) >= files_max:
@@ -108,25 +116,27 @@ def write_snapshot(snapshot: Snapshot, root: Path) -> None:
             out.write(file.data)
 
 
-def _walk(root: Path) -> Iterator[tuple[str, int, str, int]]:
-    """Path, open parent folder, name and mode of all that is not a folder."""
+def _walk(root: Path) -> Iterator[tuple[str, int, str, os.stat_result]]:
+    """Path, open parent folder, name and status of all that is not a folder."""
     yield from _walk_below(os.open(root, OPEN_FOLDER), (), root)
 
 
 def _walk_below(
     descriptor: int, parts: tuple[str, ...], root: Path
-) -> Iterator[tuple[str, int, str, int]]:
+) -> Iterator[tuple[str, int, str, os.stat_result]]:
     try:
         with os.scandir(descriptor) as entries:
-            names = sorted(entry.name for entry in entries)
+            # Inside an extension the last names come first: dated ones, and these are the newest.
+            newest_first = len(parts) > 1 and parts[0] == EXTENSIONS
+            names = sorted((entry.name for entry in entries), reverse=newest_first)
         for name in names:
             if not parts and (name == GIT or name.startswith(f"{GIT}.")):
                 continue
             below = (*parts, name)
             try:
-                mode = os.lstat(name, dir_fd=descriptor).st_mode
-                if not stat.S_ISDIR(mode):
-                    yield "/".join(below), descriptor, name, mode
+                status = os.lstat(name, dir_fd=descriptor)
+                if not stat.S_ISDIR(status.st_mode):
+                    yield "/".join(below), descriptor, name, status
                     continue
                 if len(below) > DEPTH_MAX:
                     raise WorkspaceUnsafe(root, f"folders stand more than {DEPTH_MAX} deep in it")

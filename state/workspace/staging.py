@@ -63,7 +63,16 @@ class Staging:
         return take_snapshot(self.live, files_max=self.files_max, bytes_max=self.bytes_max)
 
     def staged_snapshot(self) -> Snapshot:
-        """What the copy holds now; after the swap that is the former live folder.
+        """What the copy holds now, all of it.
+
+        Raises: WorkspaceUnsafe, OSError.
+        """
+        return take_snapshot(
+            self.staged, files_max=self.files_max, bytes_max=self.bytes_max, inbox=None
+        )
+
+    def former_snapshot(self) -> Snapshot:
+        """What the former live folder holds, which stands in the copy's place after the swap.
 
         Raises: WorkspaceUnsafe, OSError.
         """
@@ -103,16 +112,16 @@ class Staging:
                 destination.write_new(path, source.read_bytes(path))
 
     def keep_odd(self, former: Snapshot) -> None:
-        """Move what cannot be read, and is no link, from the former live folder to the new one.
+        """Move what was not taken in, and is no link, from the former live folder to the new one.
 
-        Raises: OSError.
+        Raises: HomeUnusable, OSError.
         """
         for path in former.odd:
             origin, target = self.staged / path, self.live / path
             if origin.is_symlink() or os.path.lexists(target) or not os.path.lexists(origin):
                 continue
-            if target.parent.is_dir():
-                origin.rename(target)
+            make_private_folder(target.parent)
+            origin.rename(target)
 
     def discard(self) -> None:
         """Remove the copy.

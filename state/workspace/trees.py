@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from state.errors import WorkspaceUnsafe
-from state.home import FOLDER_MODE, make_private_folder, sync_folder
+from state.home import FOLDER_MODE, make_private_folder, patiently, sync_folder
 
 _RENAME_EXCHANGE = 2
 _AT_FDCWD = -100
@@ -61,6 +61,28 @@ def ensure_real_folder(root: Path) -> tuple[str, ...]:
     return tuple(sorted(removed))
 
 
+def folder_fault(root: Path) -> str | None:
+    """Why a memory folder cannot be used, in plain words; None when it can or is not there yet."""
+    if root.is_symlink():
+        return f"{root} is a link; memory is never read or written through one"
+    if root.exists() and not root.is_dir():
+        return f"{root} is not a folder"
+    return None
+
+
+def special_files(root: Path) -> list[str]:
+    """What below a folder is neither file nor folder, or may not be read; nothing is opened."""
+    found: list[str] = []
+    for place, folders, files in os.walk(root):
+        for name in (*folders, *files):
+            path = os.path.join(place, name)
+            mode = os.lstat(path).st_mode
+            plain = stat.S_ISDIR(mode) or (stat.S_ISREG(mode) and os.access(path, os.R_OK))
+            if not plain:
+                found.append(os.path.relpath(path, root))
+    return sorted(found)
+
+
 def sync_tree(root: Path) -> None:
     """Bring all files and folders below it to the disk.
 
@@ -83,13 +105,21 @@ def exchange(one: Path, other: Path) -> None:
 
     Raises: OSError.
     """
-    if not _exchanged(os.fsencode(one), os.fsencode(other)):
-        aside = aside_of(other)
-        one.rename(aside)
-        other.rename(one)
-        aside.rename(other)
+    patiently(lambda: _exchange(one, other))
     sync_folder(one.parent)
     sync_folder(other.parent)
+
+
+def _exchange(one: Path, other: Path) -> None:
+    if _exchanged(os.fsencode(one), os.fsencode(other)):
+        return
+    # Each step is left out when an earlier try has done it.
+    aside = aside_of(other)
+    if not aside.exists():
+        one.rename(aside)
+    if not one.exists():
+        other.rename(one)
+    aside.rename(other)
 
 
 def aside_of(path: Path) -> Path:

@@ -24,8 +24,11 @@ COMMANDS = (
     "doctor",
     "import",
     "consolidate",
+    "pause",
+    "resume",
     "reset",
     "schema",
+    "eval",
 )
 
 
@@ -194,7 +197,7 @@ def test_the_secret_is_in_no_log_and_no_process_list(
         assert secret.encode() not in listed
 
 
-@pytest.mark.requirement("P10")
+@pytest.mark.requirement("P10", "MW-F-two-servers")
 def test_a_second_server_is_refused_and_every_other_command_joins(
     home: Path, serving: tuple[subprocess.Popen[str], str]
 ) -> None:

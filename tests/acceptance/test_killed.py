@@ -62,7 +62,7 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
     return folder / "old", folder / "new", rest
 
 
-@pytest.mark.requirement("P11")
+@pytest.mark.requirement("P11", "MW-9-18", "MW-F-kill-phase2", "MW-F-kill-unvalidated")
 @pytest.mark.parametrize("step", STEPS)
 async def test_a_killed_server_leaves_old_or_new_and_the_next_one_finishes(
     homes: tuple[Path, Path, Path], tmp_path: Path, step: str

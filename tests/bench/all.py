@@ -2,10 +2,10 @@
 
 import json
 
-from tests.bench import extraction, listing, memory, reads, startup, threads, turns
+from tests.bench import backlog, extraction, listing, memory, reads, startup, threads, turns
 from tests.bench.figures import options, result
 
-BENCHES = (startup, memory, threads, turns, reads, listing, extraction)
+BENCHES = (startup, memory, threads, turns, reads, listing, extraction, backlog)
 
 if __name__ == "__main__":
     given = options(__doc__)

@@ -14,7 +14,8 @@ from tests.support.source import ROOMS, ROOT, imports, modules, name_of
 # Which modules may import a dependency; a trailing `.` stands for everything below a package.
 OWNERS = {
     "aiosqlite": ("state.database",),
-    "sqlite3": ("state.database",),
+    # A broken file is looked at without the driver that would open it for writing.
+    "sqlite3": ("state.database", "state.soundness"),
     "dulwich": ("state.workspace.repo",),
     "jsonrpcserver": ("server.wire.dispatch",),
     "oslash": ("server.wire.dispatch",),

@@ -110,6 +110,10 @@ class ScriptedModels:
 class OpenQuota:
     """Never refuses."""
 
+    def until_ms(self) -> int | None:
+        """Nobody said."""
+        return None
+
     async def refusal(self) -> str | None:
         """Always go."""
         return None

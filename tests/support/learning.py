@@ -110,8 +110,13 @@ class WatchedClock(ManualClock):
 class OpenQuota:
     """A quota that lets work pass, or gives one reason not to."""
 
-    def __init__(self, reason: str | None = None) -> None:
+    def __init__(self, reason: str | None = None, until_ms: int | None = None) -> None:
         self.reason = reason
+        self.over_at_ms = until_ms
+
+    def until_ms(self) -> int | None:
+        """The time it was given."""
+        return self.over_at_ms
 
     async def refusal(self) -> str | None:
         """The reason it was given."""

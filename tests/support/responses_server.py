@@ -37,7 +37,7 @@ class Reply:
     """A summary that comes before the rest."""
     phase: str | None = "final_answer"
     delta_characters: int = 4
-    usage: Mapping[str, int] | None = None
+    usage: Mapping[str, Any] | None = None
     status: int = 200
     body: str | None = None
     """With a status other than 200: what is sent."""
@@ -132,6 +132,8 @@ class ResponsesServer:
 
     def __init__(self) -> None:
         self.requests: list[Recorded] = []
+        self.models: list[str] | None = None  # what it lists; None is that there is no such path
+        self.model_lists = 0
         self.structured: Callable[[Recorded], Any] = example_of_schema
         """Makes the answer to a request with an output schema that no script covers."""
         self.choose: Callable[[Recorded], Reply | None] = lambda request: None
@@ -141,8 +143,7 @@ class ResponsesServer:
         self._changed = asyncio.Condition()
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
-        self.accepted = 0
-        """Connections that were made to it so far."""
+        self.accepted = 0  # connections that were made to it so far
         self._count = 0
 
     async def __aenter__(self) -> Self:
@@ -188,7 +189,11 @@ class ResponsesServer:
             while (head := await _head(reader)) is not None:
                 method, path, headers = head
                 content = await reader.readexactly(int(headers.get("content-length", "0")))
-                if method != "POST" or not path.endswith("/responses"):
+                if path.endswith("/models") and self.models is not None:
+                    self.model_lists += 1
+                    listed = json.dumps({"data": [{"id": one} for one in self.models]})
+                    _plain(writer, 200, listed.encode(), {})
+                elif method != "POST" or not path.endswith("/responses"):
                     _plain(writer, 404, b'{"error":{"message":"no such path"}}', {})
                 elif not await self._answer(writer, headers, content):
                     return
@@ -390,8 +395,6 @@ def _head_bytes(code: int, headers: Mapping[str, str]) -> bytes:
     return "\r\n".join(lines).encode() + b"\r\n\r\n"
 
 
-def _plain(
-    writer: asyncio.StreamWriter, code: int, body: bytes, headers: Mapping[str, str]
-) -> None:
-    given = {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers}
+def _plain(writer: asyncio.StreamWriter, code: int, body: bytes, more: Mapping[str, str]) -> None:
+    given = {"Content-Type": "application/json", "Content-Length": str(len(body)), **more}
     writer.write(_head_bytes(code, given) + body)

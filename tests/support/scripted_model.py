@@ -91,6 +91,10 @@ class ScriptedProvider:
             else:
                 yield step
 
+    async def listed(self) -> Sequence[str] | None:
+        """Nothing is listed."""
+        return None
+
     async def warm(self) -> None:
         """Nothing to load."""
 
@@ -192,7 +196,7 @@ async def live_bench(root: Path, *, limits: AgentLimits | None = None) -> AsyncI
             settings,
             events=tell,
             nudge=nudged.append,
-            memory=LiveMemory(state, version="v1"),
+            memory=LiveMemory(state),
             clock=clock,
             model_limits=model_limits,
         )

@@ -134,7 +134,7 @@ def _never_stops(request: Recorded) -> Reply:
     return calls(Call(name="list", arguments={}))
 
 
-@pytest.mark.requirement("FR-C7", "FR-K1")
+@pytest.mark.requirement("FR-C7", "FR-K1", "MW-F-invalid-summary")
 @pytest.mark.parametrize(
     "consolidate",
     [

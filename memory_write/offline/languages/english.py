@@ -1,10 +1,7 @@
-"""English: the language that the rules know best."""
+"""English: the language that the rules know best.
 
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
-
-# ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
+Longer than the habit: it is a list of words, read from top to bottom like a table.
+"""
 
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
@@ -26,6 +23,11 @@ ENGLISH = Lexicon(
     name="english",
     common_words=frozenset(
         "the a an i we you is are to of in on for and or not do use my our never always please it "
+        "me us tell what when this that these was were be as at by they them their your so if"
+        " just all more "
+        "have has can will about out up there which but one only been don doesn isn won any some"
+        " than then "
+        "because into over here how why who where let get got its my too also like want need make "
         "with from now must should keep prefer run every no don't before after that".split()
     ),
     opener=pattern(
@@ -54,7 +56,8 @@ ENGLISH = Lexicon(
     question=pattern(
         r"^(?:what(?! i (?:want|prefer|like|need))|how|why|which|who|whom|whose|when(?= (?:is|are"
         r"|do|does|did|will|should|can))"
-        r"|where|is|are|am|was|were|do(?! not)|does|did|have|has|had|can|could|would|will|should"
+        r"|where(?= (?:is|are|do|does|did|can|could|should|was|were|would|will)\b)|is|are|am|was"
+        r"|were|do(?! not)|does|did|have|has|had|can|could|would|will|should"
         r"|shall|may"
         r"|might|isn't|aren't|don't (?:i|we|you)|doesn't|didn't|won't|any idea|is there|are there)"
         r" (?!that said)",
@@ -62,48 +65,99 @@ ENGLISH = Lexicon(
         r"|if"
         r"|when|where|who)\b",
         r"^(?:i wonder|wondering|not sure|i don't know|i'm not sure|no idea|curious)\b",
-        r"\bnot sure\b",
+        r"\b(?:i'm|i am|we're) not sure\b",
     ),
     hypothetical=pattern(
-        r"^(?:suppose|supposing|imagine|assume|assuming|pretend|say we|let's say|hypothetically"
+        r"^if \w+ (?:ever|breaks?|happens|goes|rejects?|wants?|asked?|wins?|leaves?)\b|\b(?:if"
+        r"|when) we (?:ever|had|get)\b|\bsome ?day\b|\bat some point\b|\bwe'd (?:have to"
+        r"|need to)\b|\b(?:we|i) (?:might|could)\b|\bwould (?:it|that|they)\b|\bwondering\b",
+        r"^(?:suppose|supposing|imagine|assume(?! i (?:know|am|have|understand))|assuming"
+        r"|pretend|say we|let's say|hypothetically"
         r"|in theory|theoretically|what if|for example|for instance|e\.g\.|for the sake of)\b",
         r"\b(?:maybe|perhaps|might|possibly|probably|someday|some day|eventually|one could"
         r"|i guess|thinking (?:of|about)|considering|toying with|tempted|it would be (?:nice|cool"
-        r"|great|good)|would be|would have|could have|wouldn't|couldn't|may want|were to|as if"
-        r"|if (?:i|we|you) (?:had|were|wanted|preferred|used|decided|lived|moved|switched"
-        r"|chose))\b",
-        r"^if\b(?!.*\b(?:always|never)\b)",
-        r"\b(?:i'd|i would|we'd|we would) (?!rather|prefer|like|love|want)",
+        r"|great|good)|would be|would have|could have|wouldn't|couldn't|may want|were to"
+        r"|(?<!as[ ])if (?:i|we|you) (?:had|were|wanted|preferred|used|decided|lived|moved|switched"
+        r"|chose))\b(?<!qq)",
+        r"^if\b(?!.*\b(?:always|never|say so|tell me|ask me|let me know|flag it|rename|warn me"
+        r"|point it out|don't (?:just )?\w+)\b)",
+        r"\b(?:i'd|i would|we'd|we would) (?!rather|prefer|like|love|want|appreciate"
+        r"|be (?:happier|glad|grateful))",
         r"\b(?:should|could) (?:we|i) \b",
     ),
     once=pattern(
+        r"\b(?:for|during|over|within) the (?:next|following|coming|rest of|remaining|remainder)\b"
+        r"|\b(?:till|'til) (?!further)\w+"
+        r"|\bthe rest of (?:the|this) (?:day|week|session|call|chat)\b"
+        r"|\b(?:during|in) this (?:session|chat|call|meeting|conversation|thread|pr|ticket)\b"
+        r"(?! templates?)|\b(?:until|till) \d{1,2}(?::\d\d|\s?(?:am|pm|o'clock))",
+        r"\bin (?:a|an|one|two|five|ten|fifteen|twenty|thirty|\d+|a few) (?:minutes?|hours?"
+        r"|days?)\b",
+        r"\bfor (?:a|one|two|the next|a few) (?:minutes?|moment|second|seconds|bit|while|sec"
+        r"|hour|hours|tick)\b|\b(?:just|only) (?:trying|testing|to (?:see|try|test|check)"
+        r"|for (?:fun|the (?:upload|demo|screenshot|test|meeting|record)))\b"
+        r"|\bi'll (?:probably )?(?:revert|put|change|scale|remove|undo|throw|set|turn|switch"
+        r"|delete|drop|restore) (?:it|them|that|this) ?\b|\bwhile (?:we|i|you) (?:debug|test"
+        r"|wait|look|investigate|check|sort)\b|\b(?:afterwards|this once|only this"
+        r"|for this (?:\w+ )?(?:run|one|only|commit|release|branch|table|page|ticket|question"
+        r"|sprint|screenshot)|just for (?:this|now|today)|an? experiment|throwaway|quick hack"
+        r"|of this (?:page|file|table|function)|in the draft)\b|\bfor \w+ only\b"
+        r"|\bonly for (?:this|now|today|the)\b|\b(?:battery|deadline|demo) (?:is|in)\b",
         r"\b(?:just |only )?(?:this|that) (?:once|time|one time)\b",
         r"\bfor (?:now|today|this (?:one|once|commit|task|change|pr|run|time|test|file|function"
         r"|session|moment|demo))\b",
         r"\b(?:right now|at the moment|temporarily|for the moment|for the time being|today only"
-        r"|until (?!further)|just now|as a one-?off|one-?off|an exception|in this case|here only"
+        r"|until (?!further|it\b|they\b|everything|v?\d|\S+ (?:ships|lands|is out|is released))"
+        r"|just now|as a one-?off|one-?off|an exception|in this case|here only"
         r"|only here|tonight|tomorrow|this (?:week|morning|afternoon|evening|month|sprint))\b",
         r"\btoday\b",
     ),
     others=pattern(
+        r"^(?:paper|article|book|post|thread|video) i (?:read|saw|found|watched)\b",
+        r"^(?:the|my|our) \w+'s (?:rule|motto|advice|opinion|view|theory|habit)\b",
+        r"\byou (?:also |just |once )?(?:said|told|suggested|recommended|mentioned|claimed|wrote"
+        r"|stated)\b",
+        r"^(?:the|my|our|a|an|some|every) (?!team\b|user\b)\w+ (?:wants|would like|insists"
+        r"|demands|prefers|hates|loves|likes|asks|wishes|requests)\b",
+        r"\b(?:predecessor|ex-colleague|forum|somebody|someone|people|folks"
+        r"|they)\b.{0,30}\b(?:had a rule|rule was|used to|say|think|believe|claim)\b",
+        r"^(?:my|our|the|a|an|some|one|his|her|their) (?:old |new |former |other )?(?:husband"
+        r"|wife|partner|supplier|vendor|manager|boss|designers?|contractors?|customers?|users?"
+        r"|visitors?|clients?|lead|professor|supervisor|sister|brother|son|daughter|mother"
+        r"|father|friends?|intern|neighbou?rs?|curator|reviewers?|marketing|sales|management"
+        r"|legal|support|ops|product owner|pm|cto|ceo|consultant|teacher|auditor|landlord"
+        r"|competitors?|admin|tester|devs?|developers|guy) (?!is not|are not|and i\b)(?:never "
+        r"|always |also |really |only |just |once |even )*[a-z]+(?:s|ed)?\b",
+        r"^(?:add|write|create|implement) an? (?:rule|check|validation|test|setting) (?:that"
+        r"|so that|which)\b",
+        r"^(?!i\b|we\b)(?:[\w'&.-]+,? ){1,6}mentioned\b",
+        r"^(?!(?:(?:as|like|what|when|that|because|well|and|but) )*(?:i|we|i've"
+        r"|we've)\b)(?!.*\bthe user\b)(?:[\w'&.-]+,? ){1,6}(?:says|said|wrote|thinks|thought"
+        r"|claims|claimed|suggests|suggested|recommends|insists|reckons?|argues|believes?"
+        r"|complains?|complained|tweeted|posted|commented|keeps? saying)\b(?! (?:before|already"
+        r"|to (?:me|you)))",
+        r"\b(?:old|former|previous) (?:docs?|runbook|wiki|readme|guide|policy|page|rules?)\b",
         r"\b(?:readme|docs?|documentation|manual|log|logs|error|output|file|page|article|blog"
         r"|issue|ticket|comment|he|she|they|someone|somebody|people|everyone|some people|colleague"
         r"|boss|manager|friend|website|site|tool|linter|compiler|assistant|agent|model|message"
         r"|style guide|guide|tutorial|book|spec|paper|test|tests|stack overflow|reviewer|customer"
-        r"|client|you|it|paste|config|template|prompt|email|e-mail|sign|poster)"
-        r" (?:also )?(?:says?|said|states?|stated|claims?|claimed|wrote|writes|mentions?|mentioned"
-        r"|recommends?|recommended|suggests?|suggested|prefers?|preferred|wants?|wanted|prints?"
-        r"|printed|reads?|tells?|told|insists?|likes?|asks|asked|advises?|argues?|demands?)\b",
+        r"|client|it|paste|config|template|prompt|email|e-mail|sign|poster)"
+        r" (?:also )?(?:says|said|states|stated|claims|claimed|wrote|writes|mentions|mentioned"
+        r"|recommends|recommended|suggests|suggested|prefers|preferred|wants|wanted|prints"
+        r"|printed|reads|tells|told|insists|likes|asks|asked|advises|argues|demands)\b",
         r"\b(?:according to|apparently|supposedly|allegedly|quoting|quote|quoted from|i read that"
         r"|i heard|it says|they say|reportedly)\b",
         r"^(?:my|our|his|her|their) (?:\w+ )?(?:colleague|boss|manager|friend|brother|sister|wife"
         r"|husband|partner|client|customer|teacher|father|mother|coworker|co-worker|lead)\b",
-        r"\b(?:users|customers|visitors|readers|clients|people) (?:should|must|want|prefer|like"
-        r"|can|may|need|live|use)\b",
+        r"^(?:the |our |most |some |all )?(?:users|customers|visitors|readers|clients"
+        r"|people) (?:should|must|want|prefer|like"
+        r"|can|may|need|live|use)\b(?!.*, so\b)",
         r"\bthe user (?:should|must|can|clicks|enters|logs|sees|gets|wants to|needs to|is (?:not )?"
         r"(?:logged|authenticated|able|redirected|shown|asked|prompted))\b",
     ),
     denied=pattern(
+        r"^nothing about\b",
+        r"\bi said nothing\b",
         r"\b(?:i|we|you) (?:don't|do not|never) (?:say|said|mean|meant|care|mind|have to|need to"
         r"|necessarily)\b",
         r"\bprefer not to\b",
@@ -111,14 +165,15 @@ ENGLISH = Lexicon(
         r"|did not say|haven't decided|have not decided|not decided|undecided|doesn't matter"
         r"|does not matter|don't care|do not care|either is fine|both are fine|up to you"
         r"|whatever you (?:like|prefer|want)|not a rule|no strong (?:opinion|preference)s?"
-        r"|no preference|not always|needn't|not every|don't bother|never mind|nevermind"
+        r"|no preference|not always|needn't|not every|don't bother(?! \w+ing)|never mind|nevermind"
         r"|forget (?:it|that|what)|ignore (?:that|what))\b",
         r"\b(?:am|is|are|was)(?: not|n't) (?:saying|asking|suggesting)\b",
     ),
     deictic=pattern(
         r"\b(?:this|these|those)\b",
         r"\bthat (?:one|file|function|test|line|method|class|change|way|thing|part|commit|branch"
-        r"|folder|directory|module|page|script|option|button|bug|error|message|paragraph|section)\b",
+        r"|folder|directory|module|page|script|option|button|bug|error|message|paragraph"
+        r"|section)\b",
         r"\b(?:like|of|with|on|at|do|use|want|see|try|test|check|fix) that$",
         r"\b(?:above|below|following|again|the (?:first|second|third|last|other|former|latter|new"
         r"|old|next|previous|current|same|failing|broken) \w+)\b",
@@ -140,7 +195,8 @@ ENGLISH = Lexicon(
     ),
     profile=pattern(
         r"\b(?:i|we|the user)(?:'m| am|'re| are| is)? (?:currently )?(?:lives?|resides?|living"
-        r"|based|located|moved|relocated|grew up) (?:in|near|at|to)\b",
+        r"|based|located|grew up) (?:in|near|at|to)\b",
+        r"\b(?:i|the user) (?:just |recently )?(?:moved|relocated) (?:in|near|at|to)\b",
         r"\b(?:i'm|i am|the user is) (?:from|in) (?!a |an |the (?:future|past|mood|middle|process"
         r"|file|same"
         r"|wrong|right)|favou?r|trouble|charge|doubt|progress)[\w]",
@@ -156,7 +212,7 @@ ENGLISH = Lexicon(
         r"^(?:i|the user) (?:also |mostly |mainly |usually |only )?uses? (?!the |this |a |an "
         r"|it\b|that |your |my |these |those |some |both |two |to |one )[\w.+-]+(?: [\w.+-]+)?"
         r"(?: (?:as|for|on|with) .+)?$",
-        r"^(?:please )?call me (?!back|when|if|later|in\b)",
+        r"^(?:please |you can )?call me (?!back|when|if|later|in\b)",
         r"\b(?:i|the user) works? (?:at|for|as|remotely|from|in) (?!it\b|this\b|now\b|order\b)",
         r"\b(?:i|the user) speaks? (?!with|to|about)",
         rf"\b(?:i|the user) (?:also |mostly |mainly |usually |normally )?(?:uses?|thinks? in"
@@ -349,7 +405,9 @@ ENGLISH = Lexicon(
         r"\bthis (?:repo|repository|project|code ?base|workspace)\b",
     ),
     everywhere=pattern(
-        r"\b(?:everywhere|in (?:all|every|any) (?:my |our |of my )?(?:projects?|repos?"
+        r"\bin (?:any|all|none|each) of my\b",
+        r"\b(?:everywhere(?! (?:in|on|across) (?:the|this|our))|in (?:all|every|any) (?:my |our "
+        r"|of my )?(?:projects?|repos?"
         r"|repositor(?:y|ies))|across (?:all )?(?:my )?projects|in general|no matter which project"
         r"|whatever the project|globally|for all my projects)\b",
     ),

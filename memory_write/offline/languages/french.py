@@ -17,12 +17,14 @@ _VERBS = (
 FRENCH = Lexicon(
     name="french",
     common_words=frozenset(
-        "le la les l d j n qu s à un une je nous est sont ne pas dans de des du et en pour avec "
-        "mon ma mes notre toujours jamais avant chaque il faut doivent doit plaît au aux que "
-        "on".split()
+        "le la les l d j n qu s à un une je nous est sont ne pas dans de des du et en pour "
+        "avec mon ma mes notre toujours jamais avant chaque il faut doivent doit plaît au aux "
+        "que on tu vous quand si plus moins mais puis donc cette ce ces sur par qui ton tes "
+        "sans même tout c très ici fait être il elle ils à a as ai où ou moi".split()
     ),
     opener=pattern(
-        r"(?:ok|bien|merci|parfait|super|oui|et|mais|s'il te plaît|s'il vous plaît|au fait|aussi"
+        r"(?:en revanche|par contre|au passage|du coup|attention|d'ailleurs|ok|bien|merci"
+        r"|parfait|super|oui|et|mais|s'il te plaît|s'il vous plaît|au fait|aussi"
         r"|bonjour|salut|d'accord|note|important)\b[\s,.!:;-]*"
     ),
     correction=pattern(
@@ -34,19 +36,38 @@ FRENCH = Lexicon(
         r"|note)(?: bien)?(?: que| de)?[,:]? "
     ),
     question=pattern(
-        r"^(?:que|quoi|comment|pourquoi|quel(?:le)?s?|qui|quand|où|est-ce que|peux-tu|pouvez-vous"
-        r"|pourrais-tu|faut-il|devrait-on|as-tu|y a-t-il|combien|qu'est-ce) "
+        r"^(?:tu (?:crois|connais|penses|sais)|vous (?:pensez|savez)|est-ce|faut-il|y a-t-il"
+        r"|a-t-on|doit-on|ça (?:vaut|change)|c'est quoi)\b",
+        r"^(?:que|quoi|comment|pourquoi|quel(?:le)?s?|qui|quand(?= (?:est|sont|faut|va|vas|as"
+        r"|a-t|dois))|où|est-ce que|peux-tu|pouvez-vous"
+        r"|pourrais-tu|faut-il|devrait-on|as-tu|y a-t-il|combien|qu'est-ce) ",
     ),
     hypothetical=pattern(
+        r"^(?:et )?si (?:on|un|une|le|la|l'|jamais|je|nous|tu|les) ?\w+|\b(?:supposons|admettons"
+        r"|imaginons|un jour|il faudrait|on irait|hypothétiquement|en théorie|au cas où)\b",
         r"^(?:supposons|imagine|imaginons|disons|admettons|par exemple|et si)\b",
         r"\b(?:peut-être|pourrait|pourrions|serait|probablement|éventuellement|je pense à)\b",
         r"^si (?:je|j'|nous|on) ?(?:utilisai|avai|étai|préférai|vivai|habitai)",
     ),
     once=pattern(
+        r"\b(?:juste (?:un essai|pour|cette)|pour (?:voir|tester|essayer|ce \w+(?:-là)?"
+        r"|cette \w+-(?:là|ci)|la (?:capture|démo|réunion))|un instant|(?:deux|cinq"
+        r"|quelques) (?:minutes|secondes)|c'est (?:juste )?(?:un essai|pour (?:voir|aujourd'hui"
+        r"|tester))|provisoire\w*|temporaire\w*|je (?:remettrai|remets|changerai|l'enlèverai)"
+        r"|le temps de|une seule fois)\b",
         r"\b(?:cette fois|pour l'instant|pour le moment|aujourd'hui|juste (?:maintenant|ici)"
-        r"|exceptionnellement|temporairement|pour cette fois|en ce moment)\b"
+        r"|exceptionnellement|temporairement|pour cette fois|en ce moment)\b",
     ),
     others=pattern(
+        r"^(?:le|la|les|un|une|mon|ma|notre|l')? ?\w+ (?:voudrait|aimerait|souhaiterait|souhaite"
+        r"|réclame|exige|préfère|demande|trouve)\b",
+        r"^(?:mon|ma|notre|nos|mes|le|la|les|un|une) (?:\w+ )?(?:mari|femme|chef|cheffe|clients?"
+        r"|utilisateurs?|designer|fournisseur|prof|professeur|tuteur|collègues?|ami|amie|sœur"
+        r"|frère|prestataire|graphiste|marketing) (?:ne |n'|me |m'|se |s'|toujours "
+        r"|veut )*\w+e?(?:nt|t|s)?\b",
+        r"^(?!(?:comme |que )?(?:je|j'|nous|on)\b)(?:[\w'àâéèêëîïôûùüç.-]+,? ){1,6}(?:dit|disait"
+        r"|écrit|pense|recommande|prétend|conseille|affirme|raconte|croit|propose de|a lu)\b",
+        r"\bj'ai lu\b",
         r"\b(?:readme|documentation|manuel|log|erreur|sortie|fichier|page|article|il|elle"
         r"|quelqu'un|collègue|chef|client|outil|assistant|tu) (?:dit|disait|as dit|recommande"
         r"|préfère|veut|suggère|indique|affiche|écrit)\b",
@@ -109,5 +130,8 @@ FRENCH = Lexicon(
     ),
     status=pattern(r"\b(?:échouent?|cassée?s?|encore|déjà|en panne|lente?s?|passent tous)\b"),
     project=pattern(r"\b(?:dans|pour) ce (?:projet|dépôt|repo|code)\b"),
-    everywhere=pattern(r"\b(?:partout|dans tous mes projets|en général)\b"),
+    everywhere=pattern(
+        r"\bdans (?:aucun|chacun|tous) de mes\b|\bdans (?:aucun|chacun)e? de mes \w+",
+        r"\b(?:partout(?! (?:dans|sur))|dans tous mes projets|en général)\b",
+    ),
 )

@@ -15,11 +15,15 @@ _VERBS = (
 GERMAN = Lexicon(
     name="german",
     common_words=frozenset(
-        "der die das ich wir und ist nicht ein eine in im bitte immer nie auf mit für zu den dem "
-        "kein keine sollen soll müssen muss ab jetzt mein meine unsere vor nach von".split()
+        "der die das ich wir und ist nicht ein eine in im bitte immer nie auf mit für zu den "
+        "dem kein keine sollen soll müssen muss ab jetzt du dir dich wenn aber wie war bei "
+        "aus dass mal noch nur auch so wird werden hat wir uns als an es er sie mir am zum "
+        "zur mein meine unsere vor nach von".split()
     ),
     opener=pattern(
-        r"(?:ok(?:ay)?|gut|danke|super|prima|ja|also|und|aber|bitte|übrigens|hallo|noch etwas"
+        r"(?:ach(?: so)?|guten (?:morgen|tag|abend)|servus|ah|genau|stimmt|im übrigen|okay"
+        r"|alles klar|moin|halt|ok(?:ay)?|gut|danke|super|prima|ja|also|und|aber|bitte|übrigens"
+        r"|hallo|noch etwas"
         r"|außerdem|wichtig|hinweis)\b[\s,.!:;-]*"
     ),
     correction=pattern(
@@ -30,19 +34,50 @@ GERMAN = Lexicon(
         r"(?:bitte )?(?:merk(?:e)? dir|denk(?:e)? daran|vergiss nicht)(?: bitte)?[,:]? (?:dass )?"
     ),
     question=pattern(
+        r"^(?:wäre|könnte|würde|hättest|gibt|gäbe|sollten|warum|weißt|kennst|meinst|geht|lohnt"
+        r"|spricht|braucht|macht|muss|müssen) (?:das|man|wir|es|du|ich|da|sich|den|die|eine?)\b",
         r"^(?:was|wie|warum|wieso|weshalb|welche[rsn]?|wer|wem|wen|wann|wo|woher|wohin|ist|sind|war"
-        r"|hat|haben|kann|kannst|können|könntest|soll|sollen|sollte|sollten|würdest|willst|darf) "
+        r"|hat|haben|kann|kannst|können|könntest|soll|sollen|sollte|sollten|würdest|willst|darf) ",
     ),
     hypothetical=pattern(
+        r"^(?:falls|wenn|sollte) .*\b(?:mal|würde|irgendwann|nächstes jahr|reicht|reichen)\b"
+        r"|\b(?:müsste|müssten|irgendwann|eines tages|gesetzt den fall|theoretisch)\b",
         r"^(?:angenommen|stell dir vor|was wäre wenn|falls|nehmen wir an|zum beispiel)\b",
-        r"\b(?:vielleicht|eventuell|womöglich|wäre|hätte|könnte|könnten|wahrscheinlich|überlege)\b",
+        r"\b(?:vielleicht|eventuell|womöglich|wäre|hätte(?! (?:ich )?gern)|könnte|könnten"
+        r"|wahrscheinlich|überlege)\b",
         r"^wenn (?:ich|wir) .*(?:würde|hätte|wäre)",
     ),
     once=pattern(
+        r"\berst ?mal\b",
+        r"\b(?:für|in|während) (?:die|den|der|das) (?:nächsten?|kommenden?|restlichen?|rest)\b"
+        r"|\b(?:die|den) nächsten? (?:\w+ )?(?:minuten?|stunden?|tage?|wochen?)\b"
+        r"|\b(?:für|in|während) diese[nmrs]? (?:pr|branch|sitzung|ticket|chat|gespräch)\b"
+        r"|\bbis (?:zum? |nach |heute |morgen|zur )?(?:mittag\w*|pause|feierabend|abend|morgen"
+        r"|montag|dienstag|mittwoch|donnerstag|freitag|ende der woche)\b",
+        r"\b(?:nur|mal) (?:für|in) (?:diese[nrsm]?|den|die|das|dem) \w+|\btestweise|\bprobeweise"
+        r"|\bkurz (?:auf|mal|in|an)\b|\bich (?:schau|teste|probiere|stelle"
+        r"|mach\w*) (?:es )?(?:nur|mal|nachher|gleich|danach)\b|\bfür den (?:test|moment"
+        r"|augenblick)\b|\bdieses eine mal\b|\bnur für\b|\bauf einmal\b|\bfürs erste\b"
+        r"|\bzum testen\b|\bhinterher\b|\bmal nur\b",
         r"\b(?:diesmal|dieses mal|nur (?:heute|jetzt|dieses mal|hier)|heute|vorerst|ausnahmsweise"
-        r"|im moment|momentan|gerade|vorübergehend|einmalig|für jetzt)\b"
+        r"|im moment|momentan|gerade|vorübergehend|einmalig|für jetzt)\b",
     ),
     others=pattern(
+        r"^(?:der|die|das|mein|meine|unser|unsere|ein|eine) \w+ (?:findet|sagt|glaubt|denkt),",
+        r"^(?:der|die|das|ein|eine|mein|meine|unser|unsere) \w+(?: (?:aus|von|vom|im"
+        r"|in) \w+)? (?:möchte|will|wollen|wünscht|hätte gern|fordert|verlangt|bevorzugt|meint)\b",
+        r"^(?:mein|meine|unser|unsere|der|die|ein|eine|dein|deine|alle) (?:\w+e[rn]? )?(?:mann"
+        r"|frau|betreuer(?:in)?|chef(?:in)?|kunden?|kundin|nutzer(?:innen)?|kolleg(?:e|in|en)"
+        r"|vertrieb|lieferant|freund(?:in)?|vermieter|dozent|professor(?:in)?|leute|team"
+        r"|marketing|support|redaktion|tester|lektor(?:in)?|designer(?:in)?"
+        r"|nachbar) [a-zäöü]+t\b|^(?:mein|meine|unser|unsere|der|die) (?:mann|frau"
+        r"|betreuer(?:in)?|chef(?:in)?|kunden?|kundin|nutzer(?:innen)?|kolleg(?:e|in|en)"
+        r"|vertrieb|lieferant|freund(?:in)?|vermieter|dozent|professor(?:in)?|leute|team"
+        r"|marketing|support|redaktion|tester|lektor(?:in)?|designer(?:in)?|nachbar) (?:wollen"
+        r"|will|kann|können|mögen|mag|haben|finden|hat)\b",
+        r"^(?!(?:wie |was |dass )?(?:ich|wir)\b)(?:[\wäöüß.-]+,? ){1,5}(?:meinte?|sagte?"
+        r"|schreibt|schrieb|behauptet|empfiehlt|fordert|glaubt|rät)\b",
+        r"\b(?:solle|sei|möge|müsse|dürfe)\b|\bveraltet\b",
         r"\b(?:readme|doku(?:mentation)?|handbuch|log|fehler|ausgabe|datei|seite|artikel|er|sie|man"
         r"|kollegin?|chef|kunde|tool|assistent|du|es) (?:sagt|sagte|sagst|schreibt|empfiehlt|meint"
         r"|meinte|behauptet|will|steht|zeigt|schlägst)\b",
@@ -50,7 +85,8 @@ GERMAN = Lexicon(
         r"^(?:mein|meine|unser|unsere) (?:kollege|kollegin|chef|chefin|freund|freundin|kunde)\b",
     ),
     denied=pattern(
-        r"\b(?:egal|muss(?:t)? nicht|müssen nicht|brauchst nicht|nicht nötig|noch nicht entschieden"
+        r"\b(?:egal(?! (?:wie|was|wo))|muss(?:t)? nicht|müssen nicht|brauchst nicht|nicht nötig"
+        r"|noch nicht entschieden"
         r"|nicht entschieden|habe nie gesagt|keine präferenz|schon gut|vergiss es)\b"
     ),
     deictic=pattern(
@@ -59,6 +95,7 @@ GERMAN = Lexicon(
     ),
     decision=pattern(
         r"\b(?:wir|ich) haben? (?:uns|mich) .*(?:entschieden|geeinigt|festgelegt)\b",
+        r"\b(?:wir sind|ich bin) von \S+ (?:auf|zu) \S+ (?:umgestiegen|gewechselt|migriert)\b",
         r"\b(?:wir|ich) haben? (?:entschieden|beschlossen|vereinbart)\b",
         r"\b(?:wir|ich) (?:nehmen|nehme|bleiben bei|bleibe bei|steigen auf|wechseln zu) ",
     ),
@@ -114,5 +151,7 @@ GERMAN = Lexicon(
     project=pattern(
         r"\b(?:in|für) (?:diesem|dieses|diese) (?:projekt|repo|repository|codebasis)\b"
     ),
-    everywhere=pattern(r"\b(?:überall|in allen (?:meinen )?projekten|generell)\b"),
+    everywhere=pattern(
+        r"\b(?:überall(?! (?:in|auf|im) )|in allen (?:meinen )?projekten|generell)\b"
+    ),
 )

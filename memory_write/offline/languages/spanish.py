@@ -16,11 +16,14 @@ _VERBS = (
 SPANISH = Lexicon(
     name="spanish",
     common_words=frozenset(
-        "el la los las un una yo nosotros es son no en de que por para con mi mis siempre nunca "
-        "favor hemos usar antes cada del al y se deben debe prefiero uso vivo ahora".split()
+        "el la los las un una yo nosotros es son no en de que por para con mi mis siempre "
+        "nunca favor hemos usar antes cada del al y se deben debe prefiero uso vivo ahora te "
+        "lo le si cuando pero como más este esta ese esa tu tus muy ya hay va van sin sobre "
+        "algo todo nada desde sus su has he".split()
     ),
     opener=pattern(
-        r"(?:ok|vale|bien|gracias|perfecto|sí|y|pero|por favor|además|también|por cierto|hola"
+        r"(?:en cambio|por otro lado|de paso|ojo|claro|eso era|venga|ok|vale|bien|gracias"
+        r"|perfecto|sí|y|pero|por favor|además|también|por cierto|hola"
         r"|nota|importante)\b[\s,.!:;-]*"
     ),
     correction=pattern(
@@ -30,20 +33,38 @@ SPANISH = Lexicon(
         r"(?:por favor )?(?:recuerda|ten en cuenta|no olvides|acuérdate de)(?: que)?[,:]? "
     ),
     question=pattern(
+        r"^(?:y )?(?:se debe|se suele|deberíamos|debería|conviene|crees|qué te|te parece"
+        r"|es mejor|vale la pena|sería)\b",
         r"^[¿]",
         r"^(?:qué|cómo|por qué|cuál|cuáles|quién|cuándo|dónde|puedes|podrías|es posible|deberíamos"
-        r"|hay|tienes|sabes) ",
+        r"|hay(?! que)|tienes|sabes) ",
     ),
     hypothetical=pattern(
+        r"^si (?:algún día|un día|tuviéramos|hubiera|fuera|alguna vez|en algún momento)\b"
+        r"|\b(?:algún día|habría que|habrá que|supongamos|imagina|imaginemos|pongamos que"
+        r"|hipotéticamente)\b",
         r"^(?:supongamos|supón|imagina|digamos|qué tal si|por ejemplo)\b",
         r"\b(?:quizás?|tal vez|a lo mejor|podría|podríamos|sería|probablemente|estoy pensando)\b",
         r"^si (?:yo |nosotros )?(?:usara|usáramos|tuviera|viviera|prefiriera)",
     ),
     once=pattern(
+        r"\b(?:un (?:momento|rato|segundo|minuto)|solo (?:por|para) (?:esta|este|hoy|ahora|la"
+        r"|el)|es (?:el|la) únic[oa]|para (?:una|la) (?:reunión|demo|prueba|captura)|luego (?:lo"
+        r"|la) (?:quito|cambio|borro|revierto)|de prueba|es para probar|provisional\w*|por ahora"
+        r"|temporal|tempora\w+|mientras depuramos|únicamente (?:esta|este|hoy))\b",
         r"\b(?:esta vez|solo (?:hoy|ahora|esta vez|por hoy)|por ahora|hoy|de momento|por esta vez"
-        r"|temporalmente|ahora mismo)\b"
+        r"|temporalmente|ahora mismo)\b",
     ),
     others=pattern(
+        r"^(?:el|la|los|las|un|una|mi|nuestr[oa]) \w+ (?:quieren?|querría|piden?|exigen?"
+        r"|prefieren?|desea)\b",
+        r"^(?:mi|nuestr[oa]s?|el|la|los|las|un|una) (?:\w+ )?(?:marido|mujer|jef[ea]|clientes?"
+        r"|usuarios?|diseñador(?:a)?|proveedor|profesor(?:a)?|tutor(?:a)?|colega|compañer[oa]s?"
+        r"|amig[oa]|herman[oa]|comercial|marketing) (?!y yo)(?:siempre |nunca |solo "
+        r"|ya )*\w+[aen]n?\b",
+        r"^(?!(?:como |que )?(?:yo|nosotros)\b)(?:[\wáéíóúñ.-]+,? ){1,6}(?:dice[n]?|dijo|dijeron"
+        r"|escribió|ponía|pone que|insiste|quiere que|exige|recomienda|opina|cree|piensa|afirma"
+        r"|asegura|sostiene)\b",
         r"\b(?:readme|documentación|manual|log|error|salida|archivo|página|artículo|él|ella|alguien"
         r"|colega|jefe|cliente|herramienta|asistente|tú) (?:dice|dijo|dijiste|recomienda|prefiere"
         r"|quiere|sugiere|pone|muestra)\b",
@@ -51,7 +72,8 @@ SPANISH = Lexicon(
         r"^(?:mi|nuestro|nuestra) (?:colega|jefe|jefa|amigo|amiga|cliente|compañero|compañera)\b",
     ),
     denied=pattern(
-        r"\b(?:no importa|da igual|no hace falta|no es necesario|no tienes que|no hemos decidido"
+        r"\b(?:no importa|da igual|no hace falta(?! que me)|no es necesario|no tienes que"
+        r"|no hemos decidido"
         r"|aún no|todavía no|nunca dije|sin preferencia|olvídalo)\b"
     ),
     deictic=pattern(

@@ -138,6 +138,10 @@ class Provider(Protocol):
         """The models it is known to offer."""
         ...
 
+    async def listed(self) -> Sequence[str] | None:
+        """The ids of the models that the server itself lists now; None where it tells none."""
+        ...
+
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Call the model once.
 

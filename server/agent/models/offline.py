@@ -83,6 +83,10 @@ class OfflineProvider:
                     yield event
         yield Completed(response_id=f"resp_{seed}")
 
+    async def listed(self) -> Sequence[str] | None:
+        """Nothing is listed."""
+        return None
+
     async def warm(self) -> None:
         """Load the rules."""
         await asyncio.to_thread(_load)

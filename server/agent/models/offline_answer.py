@@ -14,6 +14,7 @@ from typing import Any
 from memory_write.offline.asked import holds_secret_to_remember, to_forget, to_remember
 from memory_write.offline.recap import group_name
 from memory_write.offline.terms import shown_words
+from server.agent.models.offline_pointers import citable, from_recaps, pointers
 from server.agent.models.offline_recall import (
     HANDBOOK,
     WINDOW_LINES,
@@ -116,6 +117,10 @@ def _recall(asked: Asked) -> Call | Answer:
             looked_for = {"queries": list(queries(asked.text)), "case_sensitive": False}
             return Call("search", json.dumps(looked_for, ensure_ascii=False))
         found = searched.value if searched is not None else None
+        if pointers(asked.summary):
+            noted = from_notes(found or {})
+            known = from_recaps(asked.summary, found or {})
+            return Answer(_answer(asked, best(asked.text, [*noted, *known], cwd=asked.cwd)))
         if not pages and (not wanted or (found is not None and found.get("matches"))):
             return _read(1, LINES_MAX)
         if len(pages) == 1 and found is not None and is_cut(pages[0].value or {}):
@@ -152,7 +157,8 @@ def _answer(asked: Asked, found: Sequence[Recalled]) -> str:
     lines = [f"{IAM} This is what I remember about it:", *(_line(one) for one in found)]
     if not is_question:
         lines += ["", "I cannot do the task itself; a model with this memory would start from it."]
-    return "\n".join(lines) + f"\n\n{citation(found)}"
+    cited = citable(found, asked.summary)
+    return "\n".join(lines) + (f"\n\n{citation(cited)}" if cited else "")
 
 
 def _line(one: Recalled) -> str:

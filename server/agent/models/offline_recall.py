@@ -7,9 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
-from memory_write.offline.terms import shown_words, stem, terms
+from memory_write.offline.judge import language
+from memory_write.offline.terms import shown_words, stem, terms, words
 
 HANDBOOK = "MEMORY.md"
 SUMMARY = "memory_summary.md"
@@ -60,7 +62,19 @@ _WIDER_FORMS: Mapping[str, tuple[str, ...]] = {
     "git": ("commit", "branch", "merge", "rebase"),
     "style": ("hint", "line", "paragraph"),
     "heading": ("title",),
+    "name": ("call", "heiße"),
+    "heiße": ("call", "name", "nenn", "nenne"),
+    "heißt": ("call", "name"),
+    "verzeichnis": ("ordner",),
 }
+_GERMAN_ABOUT = frozenset(
+    "wie was wer wo wann warum welche welcher welches welchen soll sollen sollte wird werden muss "
+    "kann den dem des es er sie mir mich dir dich bei aus du man hat habe mein meine mag".split()
+)
+_GERMAN_ENDINGS = ("ungen", "ung", "en", "er", "es", "st", "te", "e", "n", "s", "t")
+_PART_CHARS_MIN = 4
+# What these words mean is said by the word before them: an API key is no BibTeX key.
+_HEADS = frozenset(map(stem, "key token secret password address id account code".split()))
 _WIDER = {stem(word): tuple(map(stem, others)) for word, others in _WIDER_FORMS.items()}
 
 
@@ -77,7 +91,43 @@ class Recalled:
 
 def subject(question: str) -> frozenset[str]:
     """The words that a question is about; empty when it is about the user as a whole."""
-    return frozenset(term for term in terms(question) if term not in _ABOUT)
+    about = _ABOUT | _GERMAN_ABOUT if _is_german(question) else _ABOUT
+    return frozenset(term for term in terms(question) if term not in about)
+
+
+def _is_german(question: str) -> bool:
+    return language(question).name == "german"
+
+
+def _root(word: str) -> str:
+    """A German word without its ending."""
+    for ending in _GERMAN_ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _PART_CHARS_MIN:
+            return word.removesuffix(ending)
+    return word
+
+
+def _alike(term: str, said: Iterable[str]) -> str | None:
+    """The said word that is a form of a German one, or a part of the same compound."""
+    root = _root(term)
+    for other in sorted(said):
+        short, long = sorted((root, _root(other)), key=len)
+        if short == long:
+            return other
+        if len(short) >= _PART_CHARS_MIN and (long.startswith(short) or long.endswith(short)):
+            return other
+    return None
+
+
+def _without_foreign_heads(question: str, wanted: frozenset[str], said: frozenset[str]) -> set[str]:
+    """The wanted words but for heads whose qualifier the statement does not have."""
+    ordered = words(question)
+    foreign = {
+        head
+        for qualifier, head in pairwise(ordered)
+        if head in _HEADS and qualifier in wanted - _GENERIC and qualifier not in said
+    }
+    return set(wanted - foreign)
 
 
 def queries(question: str) -> tuple[str, ...]:
@@ -90,7 +140,10 @@ def queries(question: str) -> tuple[str, ...]:
     odd = [word for word in typed if not word.startswith(stem(word))]
     wider = {other for term in wanted for other in _WIDER.get(term, ())}
     special = sorted(wanted - _GENERIC, key=lambda term: (-len(term), term))
-    every = (*special, *odd, *sorted(wanted & _GENERIC), *sorted(wider - wanted))
+    parts: list[str] = []
+    if _is_german(question):
+        parts = [part for term in special for part in (_root(term), term[:_PART_CHARS_MIN])]
+    every = (*special, *odd, *parts, *sorted(wanted & _GENERIC), *sorted(wider - wanted))
     return tuple(dict.fromkeys(every))[:QUERIES_MAX]
 
 
@@ -175,7 +228,21 @@ def best(question: str, candidates: Iterable[Recalled], *, cwd: str) -> list[Rec
     if not wanted:
         return [one for one, _ in known][:OVERVIEW_MAX]
     common = Counter(term for _, said in known for term in said)
-    scored = [(_score(wanted, said, common, one, cwd), one) for one, said in known]
+    german = _is_german(question)
+    scored = [
+        (
+            _score(
+                frozenset(_without_foreign_heads(question, wanted, said)),
+                said,
+                common,
+                one,
+                cwd,
+                german=german,
+            ),
+            one,
+        )
+        for one, said in known
+    ]
     scored = [(score, one) for score, one in scored if score > 0]
     if _HERE.search(question) and any(_is_here(one, cwd) for _, one in scored):
         scored = [(score, one) for score, one in scored if _is_here(one, cwd)]
@@ -199,6 +266,8 @@ def _score(
     common: Mapping[str, int],
     one: Recalled,
     cwd: str,
+    *,
+    german: bool,
 ) -> float:
     """Words in common, rare ones weighing more; only generic ones count for little."""
     specific = bool(wanted - _GENERIC)
@@ -213,6 +282,9 @@ def _score(
         wider = [other for other in _WIDER.get(term, ()) if other in said]
         if wider:
             score += 0.7 * weight * (1 + 1 / common[wider[0]])
+            hit = True
+        elif german and (other := _alike(term, said)):
+            score += 0.7 * weight * (1 + 1 / common[other])
             hit = True
     if specific and not hit:
         return 0.0

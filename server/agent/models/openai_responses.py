@@ -37,6 +37,7 @@ MODELS = (
     ),
 )
 _CUT = "stream disconnected before completion"
+_LIST_WAIT_S = 5.0
 _END_WAIT_S = 1.0
 """How long a server may take to end a response behind its last event."""
 
@@ -66,6 +67,25 @@ class OpenAIResponses:
     def models(self) -> Sequence[ModelInfo]:
         """The models it is known to offer; another server's models are not known."""
         return MODELS if self._settings.name == OPENAI else ()
+
+    async def listed(self) -> Sequence[str] | None:
+        """The ids that `GET /models` names; whatever goes wrong there says nothing."""
+        if self._settings.api_key is None and self._settings.base_url == OPENAI_BASE_URL:
+            return None
+        import openai
+
+        try:
+            client = await self._ready()
+            told: Any = await client.get(
+                "/models",
+                cast_to=object,
+                options={"headers": self._headers(), "timeout": _LIST_WAIT_S, "max_retries": 0},
+            )
+        except (openai.OpenAIError, ProviderFailed, ValueError):
+            return None
+        rows = told.get("data") if isinstance(told, dict) else None
+        ids = [row.get("id") for row in rows or () if isinstance(row, dict)]
+        return [one for one in ids if isinstance(one, str)] or None
 
     async def warm(self) -> None:
         """Load the client library and make the client."""

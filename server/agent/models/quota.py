@@ -45,6 +45,21 @@ def remaining_percent(rate_limits: Mapping[str, Any] | None, *, now_s: int) -> f
     return 100.0 - max(used) if used else None
 
 
+def over_at_ms(
+    rate_limits: Mapping[str, Any] | None, *, now_s: int, percent_min: float
+) -> int | None:
+    """When the last window with less than that left begins anew; None where nobody said."""
+    ends = [
+        window["resetsAt"]
+        for name in ("primary", "secondary")
+        if isinstance(window := (rate_limits or {}).get(name), Mapping)
+        and isinstance(window.get("resetsAt"), int)
+        and window["resetsAt"] > now_s
+        and 100.0 - float(window.get("usedPercent", 0)) < percent_min
+    ]
+    return max(ends) * 1_000 if ends else None
+
+
 def _window(headers: Mapping[str, str], prefix: str, now_ms: int) -> dict[str, Any] | None:
     used = _number(headers.get(f"{prefix}-used-percent"))
     if used is None:

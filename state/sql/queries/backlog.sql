@@ -26,6 +26,11 @@ where j.version = :version and j.kind = 'extraction'
     )
     and t.memory_mode = 'enabled' and t.root = 1 and t.preview <> ''
     and t.thread_id not in (select value from json_each(:exclude))
+    and not exists (
+        select 1 from resets r
+        where r.version = :version and r.at_ms >= t.updated_at_ms
+            and coalesce(t.imported_at_ms, 0) <= r.at_ms
+    )
 order by coalesce(j.started_at_ms, 0), j.key
 limit :limit;
 

@@ -114,3 +114,13 @@ from outputs where version = :version;
 
 -- name: versions_of
 select version, selected from outputs where thread_id = :thread_id order by version;
+
+-- name: note_reset
+insert into resets (version, at_ms) values (:version, :at_ms)
+on conflict (version) do update set at_ms = max(at_ms, excluded.at_ms);
+
+-- name: lift_reset
+delete from resets where version = :version;
+
+-- name: reset_at
+select at_ms from resets where version = :version;

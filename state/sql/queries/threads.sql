@@ -89,11 +89,17 @@ where thread_id = :thread_id and imported_digest is not null;
 
 -- name: idle_candidates
 -- Threads whose last change lies inside the window, the newest first. What is already extracted
--- up to that change is left out when a version is given, so that it takes no place in the scan.
+-- up to that change is left out when a version is given, so that it takes no place in the scan; so
+-- is what did not go on since memory was reset.
 select t.* from threads t indexed by threads_to_learn
 where t.memory_mode = 'enabled' and t.archived = 0 and t.root = 1 and t.preview <> ''
     and t.updated_at_ms between :from_ms and :until_ms
     and t.thread_id not in (select value from json_each(:exclude))
+    and not exists (
+        select 1 from resets r
+        where r.version = :version and r.at_ms >= t.updated_at_ms
+            and coalesce(t.imported_at_ms, 0) <= r.at_ms
+    )
     and (
         :version is null
         or not (
@@ -114,9 +120,15 @@ limit :limit;
 
 -- name: all_enabled
 -- Every thread that a person's order may learn from, archived ones too, the newest first. What is
--- already extracted up to its last change is left out when a version is given.
+-- already extracted up to its last change, or not gone on since memory was reset, is left out when a
+-- version is given.
 select t.* from threads t
 where t.memory_mode = 'enabled' and t.root = 1 and t.preview <> ''
+    and not exists (
+        select 1 from resets r
+        where r.version = :version and r.at_ms >= t.updated_at_ms
+            and coalesce(t.imported_at_ms, 0) <= r.at_ms
+    )
     and (
         :version is null
         or not (

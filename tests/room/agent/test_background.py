@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,13 +14,16 @@ from memory_write.ports import (
     ModelChoice,
     ModelFailed,
 )
-from server.agent.background import BackgroundModels, ProviderQuota
+from memory_write.recipes import RECIPES
+from server.agent.background import LEFT_OUT, BackgroundModels
+from server.agent.background_quota import ProviderQuota
 from server.agent.limits import BackgroundLimits, ModelLimits, RetryLimits
 from server.agent.providers import Providers
 from server.settings import ProviderSettings
 from state.clock import SystemClock
 from state.ids import ThreadId
 from state.rollouts.items import Transcript
+from tests.support.clock import ManualClock
 from tests.support.responses_server import (
     Call,
     Reply,
@@ -100,6 +104,7 @@ def gathering(tools: tuple[Notes, ...], **caps: int) -> ConsolidationRequest:
     )
 
 
+@pytest.mark.requirement("MW-8.2-live-settings")
 async def test_an_extraction_is_one_call_without_tools_and_with_the_schema(
     model: ResponsesServer, models: BackgroundModels
 ) -> None:
@@ -173,6 +178,42 @@ async def test_a_consolidation_agent_works_with_its_tools_until_it_is_done(
     assert report.use.total_tokens > 0
 
 
+@pytest.mark.requirement("FR-E2")
+async def test_a_history_that_is_too_long_is_halved_once_and_never_sent_unchanged(
+    model: ResponsesServer, models: BackgroundModels
+) -> None:
+    """What tools said goes, the oldest first; a second refusal ends the run."""
+    notes = Notes()
+    refusal = status(400, code="context_length_exceeded")
+    made = (calls(Call(name="write", arguments={"path": path})) for path in "abcd")
+    model.script(*made, refusal, says("done"))
+    report = await models.consolidator(None).run(gathering((notes,)))
+    assert report.stopped_by is None
+    refused, shorter = (request.body["input"] for request in model.requests[-2:])
+    outputs = [item["output"] for item in shorter if item["type"] == "function_call_output"]
+    assert [output == LEFT_OUT for output in outputs] == [True, True, False, False]
+    assert len(refused) == len(shorter)
+    model.script(calls(Call(name="write", arguments={})), refusal, refusal)
+    with pytest.raises(ModelFailed) as caught:
+        await models.consolidator(None).run(gathering((notes,)))
+    assert caught.value.too_long
+    model.script(refusal)
+    with pytest.raises(ModelFailed):
+        await models.consolidator(None).run(gathering((notes,)))
+
+
+async def test_the_schema_of_a_recipe_can_be_sent(
+    model: ResponsesServer, models: BackgroundModels
+) -> None:
+    """Also one that nobody can change."""
+    for recipe in RECIPES.values():
+        model.script(says("{}"))
+        request = replace(hearing(ModelChoice()), output_schema=recipe.reply_schema)
+        await models.extraction(None).extract(request)
+        sent = model.requests[-1].body["text"]["format"]["schema"]
+        assert sent == dict(recipe.reply_schema)
+
+
 async def test_a_tool_that_was_not_given_is_refused_in_words(
     model: ResponsesServer, models: BackgroundModels
 ) -> None:
@@ -209,6 +250,44 @@ async def test_an_agent_whose_model_hangs_is_stopped_by_its_time(
     assert report.stopped_by == "seconds"
 
 
+@pytest.mark.requirement("MW-8.3-guard", "MW-9-20")
+@pytest.mark.requirement("FR-G1")
+async def test_a_model_that_the_provider_does_not_list_is_not_called(
+    model: ResponsesServer, models: BackgroundModels
+) -> None:
+    """One look at the list for all first calls; the one that it names is called."""
+    model.models = ["mock-model"]
+    extraction = models.extraction("mock")
+    for _ in range(3):
+        with pytest.raises(ModelFailed, match="does not list the model small") as failed:
+            await extraction.extract(hearing(ModelChoice(provider="mock", model="small")))
+        assert failed.value.transient
+    assert (model.requests, model.model_lists) == ([], 1)
+    choice = ModelChoice(provider="mock", model="mock-model")
+    for _ in range(2):
+        model.script(says_json({"raw_memory": "x"}))
+        await extraction.extract(hearing(choice))
+    assert ([one.body["model"] for one in model.requests], model.model_lists) == (
+        ["mock-model"] * 2,
+        2,
+    )
+
+
+@pytest.mark.requirement("FR-G1")
+async def test_a_provider_without_a_list_is_simply_called(
+    model: ResponsesServer, models: BackgroundModels
+) -> None:
+    """Also where the list is empty."""
+    lists: tuple[list[str] | None, ...] = (None, [])
+    for listed in lists:
+        model.models = listed
+        model.script(says_json({"raw_memory": "x"}))
+        choice = ModelChoice(provider="mock", model=f"any-{listed}")
+        await models.extraction("mock").extract(hearing(choice))
+    assert len(model.requests) == 2
+
+
+@pytest.mark.requirement("MW-8.3-guard", "MW-9-20")
 async def test_learning_waits_while_little_of_the_limits_is_left(
     model: ResponsesServer, models: BackgroundModels, providers: Providers
 ) -> None:
@@ -218,6 +297,65 @@ async def test_learning_waits_while_little_of_the_limits_is_left(
     model.script(says("{}", headers=used))
     await models.extraction(None).extract(hearing(ModelChoice()))
     assert "10 % left" in (await quota.refusal() or "")
+    assert 50_000 < (quota.until_ms() or 0) - SystemClock().now_ms() <= 61_000
+
+
+@pytest.mark.parametrize(
+    ("headers", "refused"),
+    [
+        ({"x-ratelimit-limit-requests": "100", "x-ratelimit-remaining-requests": "24"}, True),
+        ({"x-ratelimit-limit-requests": "100", "x-ratelimit-remaining-requests": "25"}, False),
+        ({"x-ratelimit-limit-tokens": "1000", "x-ratelimit-remaining-tokens": "1"}, True),
+        ({"x-ratelimit-limit-tokens": "soon", "x-ratelimit-remaining-tokens": "1"}, False),
+        ({"x-codex-primary-used-percent": "75", "x-codex-secondary-used-percent": "10"}, False),
+        ({"x-codex-primary-used-percent": "10", "x-codex-secondary-used-percent": "76"}, True),
+        ({}, False),
+    ],
+)
+async def test_the_guard_reads_the_headers_of_every_kind_of_account(
+    model: ResponsesServer,
+    models: BackgroundModels,
+    providers: Providers,
+    headers: dict[str, str],
+    refused: bool,
+) -> None:
+    """A quarter must be left; what is odd or absent lets work pass."""
+    clock = ManualClock()
+    quota = ProviderQuota(providers, clock=clock, limits=LIMITS)
+    model.script(says("{}", headers=headers))
+    await models.extraction(None).extract(hearing(ModelChoice()))
+    assert (await quota.refusal() is not None) is refused
+
+
+async def test_a_refused_call_tells_of_the_limits_too(
+    model: ResponsesServer, models: BackgroundModels, providers: Providers
+) -> None:
+    """Its headers say that nothing is left, and when that is over."""
+    spent = {
+        "x-ratelimit-limit-requests": "100",
+        "x-ratelimit-remaining-requests": "0",
+        "x-ratelimit-reset-requests": "2m0s",
+    }
+    model.script(*[status(429, code="rate_limit_exceeded", headers=spent)] * 2)
+    quota = ProviderQuota(providers, clock=SystemClock(), limits=LIMITS)
+    with pytest.raises(ModelFailed) as failed:
+        await models.extraction(None).extract(hearing(ModelChoice()))
+    assert failed.value.transient
+    assert await quota.refusal() == "rate limit: 0 % left"
+    assert 100_000 < (quota.until_ms() or 0) - SystemClock().now_ms() <= 121_000
+
+
+async def test_a_word_about_a_limit_without_an_end_grows_old(
+    model: ResponsesServer, models: BackgroundModels, providers: Providers
+) -> None:
+    """While learning waits it asks nobody, so the word would hold it back for ever."""
+    clock = ManualClock(SystemClock().now_ms())
+    quota = ProviderQuota(providers, clock=clock, limits=LIMITS)
+    model.script(says("{}", headers={"x-codex-primary-used-percent": "99"}))
+    await models.extraction(None).extract(hearing(ModelChoice()))
+    assert await quota.refusal() is not None and quota.until_ms() is None
+    clock.advance(3_700)
+    assert await quota.refusal() is None
 
 
 async def test_the_offline_provider_learns_by_rules(model: ResponsesServer) -> None:

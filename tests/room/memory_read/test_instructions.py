@@ -169,7 +169,7 @@ def test_the_text_says_what_comes_first_and_where_memory_lies(home: Home, memory
     assert "not synchronised" in text
 
 
-@pytest.mark.requirement("FR-R9")
+@pytest.mark.requirement("FR-R9", "MW-F-large-summary")
 def test_a_large_summary_is_cut_at_a_line_with_a_mark(home: Home, memory: Path) -> None:
     """200 KB keep their start, whole lines, within 2,500 tokens."""
     lines = [f"- preference number {n} with some words" for n in range(5_000)]
@@ -206,7 +206,7 @@ def test_a_secret_in_a_file_reaches_no_prompt_and_no_client(home: Home, memory: 
     assert secret not in (raw_summary(home, "v1") or "")
 
 
-@pytest.mark.requirement("FR-R6", "P13")
+@pytest.mark.requirement("FR-R6", "P13", "MW-9-3")
 def test_a_note_is_in_force_until_it_is_part_of_the_published_state(
     home: Home, memory: Path
 ) -> None:

@@ -101,6 +101,7 @@ async def test_an_ask_is_due_until_it_is_done(state: State) -> None:
     assert await due(state) == []
 
 
+@pytest.mark.requirement("MW-F-invalid-output")
 async def test_an_ask_lifts_delay_and_exhaustion_and_leaves_what_runs(state: State) -> None:
     """A person's word is a new start."""
     thread_id = await put_thread(state, "text")

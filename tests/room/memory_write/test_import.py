@@ -9,7 +9,6 @@ import pytest
 import pytest_asyncio
 import zstandard
 
-from memory_write.controls.session_files import wire_source
 from memory_write.controls.transfer import ImportProgress, SessionImport
 from state.home import Home
 from state.ids import ThreadId
@@ -17,6 +16,7 @@ from state.policy.redaction import MARK
 from state.recovery import State, open_state
 from state.rollouts.history import read_history
 from state.rollouts.store import RolloutWriter
+from state.rollouts.telling import wire_source
 from state.stores.threads import ThreadRow
 from tests.support.clock import ManualClock
 from tests.support.rollout_files import (

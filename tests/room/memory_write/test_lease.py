@@ -31,6 +31,7 @@ async def lease_until_ms(state: State, claim: Claim) -> int | None:
     return row.lease_until_ms if row else None
 
 
+@pytest.mark.requirement("MW-9-10")
 async def test_heartbeats_move_the_lease_while_the_body_runs(tmp_path: Path) -> None:
     """Each one sets it anew; after the body nothing beats."""
     clock = WatchedClock()

@@ -100,6 +100,7 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "memories")
 
 
+@pytest.mark.requirement("MW-9-7")
 async def test_the_handbook_groups_by_project_and_cites_its_sources(folder: Folder) -> None:
     """Blocks, tasks, keywords and statements as the format asks."""
     folder.hears(

@@ -138,6 +138,7 @@ async def test_an_idle_thread_becomes_an_output(state: State) -> None:
     assert bench.announced.outcomes() == ["learned"]
 
 
+@pytest.mark.requirement("MW-8.2-live-settings")
 async def test_the_request_holds_the_session_and_the_strict_schema(state: State) -> None:
     """And the provider and model of the thread itself."""
     await put_thread(state, PREFERENCE)
@@ -158,7 +159,7 @@ async def test_the_request_holds_the_session_and_the_strict_schema(state: State)
     )
 
 
-@pytest.mark.requirement("FR-G1")
+@pytest.mark.requirement("FR-G1", "MW-8.2-models")
 async def test_an_imported_thread_is_heard_by_the_configured_default(state: State) -> None:
     """Its provider is one of the program that it came from."""
     thread_id = await put_thread(state, PREFERENCE, imported=True)
@@ -210,6 +211,7 @@ async def test_nothing_worth_keeping_is_told_apart_from_a_model_that_is_down(
     assert second is not None and (second.status, second.reason) == ("failed", "model:outage")
 
 
+@pytest.mark.requirement("MW-8.1-nothing-now")
 async def test_an_empty_result_removes_what_was_kept_before(state: State) -> None:
     """And tells the consolidation, only then."""
     thread_id = await put_thread(state, PREFERENCE)
@@ -228,7 +230,7 @@ async def test_an_empty_result_removes_what_was_kept_before(state: State) -> Non
     assert (after.watermark_ms or 0) > (before.watermark_ms or 0)
 
 
-@pytest.mark.requirement("FR-E5")
+@pytest.mark.requirement("FR-E5", "MW-F-invalid-output")
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
@@ -255,7 +257,7 @@ async def test_bad_output_is_never_stored(state: State, reply: str, reason: str)
     assert await bench.spent() == 1_000
 
 
-@pytest.mark.requirement("FR-E5")
+@pytest.mark.requirement("FR-E5", "MW-F-invalid-output")
 async def test_retries_of_bad_output_are_capped(state: State) -> None:
     """Three times in all, an hour apart; then only a change of the thread counts."""
     thread_id = await put_thread(state, PREFERENCE)
@@ -268,7 +270,7 @@ async def test_retries_of_bad_output_are_capped(state: State) -> None:
     assert job is not None and job.attempts_left == 0
 
 
-@pytest.mark.requirement("FR-C2")
+@pytest.mark.requirement("FR-C2", "MW-F-outage")
 async def test_transient_failures_use_no_retry_and_wait_longer_each_time(state: State) -> None:
     """Whoever asks sees how many failed, why, and when the next try comes."""
     thread_id = await put_thread(state, PREFERENCE)
@@ -322,6 +324,7 @@ async def test_a_prompt_that_is_too_long_is_halved_once(state: State) -> None:
     assert len(bench.model.requests) == 4
 
 
+@pytest.mark.requirement("MW-8.3-truncated")
 async def test_the_conversation_is_cut_to_its_share_of_the_window(state: State) -> None:
     """Head and tail stay."""
     await put_thread(state, "FIRST " + "x" * 100_000, "y" * 100_000 + " LAST")
@@ -332,6 +335,7 @@ async def test_the_conversation_is_cut_to_its_share_of_the_window(state: State) 
     assert len(text) < 4 * 7_000 + 2_000
 
 
+@pytest.mark.requirement("MW-8.2-redacted-upload", "MW-F-model-secrets")
 async def test_secrets_reach_neither_the_model_nor_the_store(state: State) -> None:
     """Also when the model makes one up or puts one back together."""
     reply = json.dumps(
@@ -363,6 +367,7 @@ async def test_a_provider_s_words_are_cut_and_redacted_before_they_stand_with_a_
     assert SECRET not in job.reason and len(job.reason) < 400
 
 
+@pytest.mark.requirement("MW-8.1-enabled-only")
 @pytest.mark.parametrize("mode", ["disabled", "polluted"])
 async def test_threads_that_may_not_become_memory_are_never_claimed(
     state: State, mode: str
@@ -446,7 +451,15 @@ async def test_a_quota_that_refuses_stops_all_claims(state: State) -> None:
     assert bench.model.requests == []
 
 
-@pytest.mark.requirement("FR-K6")
+async def test_a_persons_order_does_not_wait_for_the_quota(state: State) -> None:
+    """It is as good as a turn of theirs, which no quota of ours holds back either."""
+    await put_thread(state, PREFERENCE)
+    bench = Bench(state)
+    bench.quota.reason = "rate_limit"
+    assert (await bench.everything()).succeeded == 1
+
+
+@pytest.mark.requirement("FR-K6", "MW-9-20")
 async def test_a_budget_for_four_of_ten_jobs_makes_six_wait_for_the_next_day(
     state: State,
 ) -> None:
@@ -465,7 +478,7 @@ async def test_a_budget_for_four_of_ten_jobs_makes_six_wait_for_the_next_day(
     assert (await bench.automatic()).succeeded == 2
 
 
-@pytest.mark.requirement("FR-K5")
+@pytest.mark.requirement("FR-K5", "MW-8.2-usage-sum")
 async def test_every_token_is_attributed(state: State) -> None:
     """With job, model and what set it off; the sum is what the model counted."""
     thread_id = await put_thread(state, PREFERENCE)
@@ -528,6 +541,7 @@ async def test_a_thread_disabled_meanwhile_is_not_stored(state: State) -> None:
     assert (await bench.automatic()).succeeded == 1
 
 
+@pytest.mark.requirement("MW-F-clean-stop")
 async def test_a_cancelled_pass_gives_its_jobs_back(state: State) -> None:
     """No retry is used, and the next pass takes them up although the order is gone."""
     reached = asyncio.Event()
@@ -550,7 +564,7 @@ async def test_a_cancelled_pass_gives_its_jobs_back(state: State) -> None:
     assert (await bench.automatic()).succeeded == 1
 
 
-@pytest.mark.requirement("P11")
+@pytest.mark.requirement("P11", "MW-F-kill-phase1")
 @pytest.mark.parametrize(
     "step", ["phase1/claimed", "phase1/heard", "phase1/extracted", "phase1/before_store"]
 )

@@ -43,7 +43,7 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.requirement("P11")
+@pytest.mark.requirement("P11", "MW-F-kill-phase1")
 @pytest.mark.parametrize(
     ("step", "stored"),
     [

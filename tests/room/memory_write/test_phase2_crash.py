@@ -44,6 +44,7 @@ async def _killed_at(home: Path, step: str) -> None:
     assert child.returncode == -signal.SIGKILL, errors.decode()
 
 
+@pytest.mark.requirement("MW-9-18", "MW-F-kill-phase2")
 @pytest.mark.parametrize("step", PHASE2_STEPS)
 async def test_after_a_kill_the_next_start_finishes_by_itself(tmp_path: Path, step: str) -> None:
     home = tmp_path / "home"

@@ -68,6 +68,7 @@ def _move_behind_a_link(live: Path, moved: Path) -> None:
     live.symlink_to(moved)
 
 
+@pytest.mark.requirement("MW-F-fresh-home")
 async def test_a_first_start_with_nothing_stored_calls_no_model(state: State, live: Path) -> None:
     agent = ScriptedConsolidator(write_well)
     report = await phase2_of(state, agent).run(ignore_cooldown=False)
@@ -78,6 +79,7 @@ async def test_a_first_start_with_nothing_stored_calls_no_model(state: State, li
     assert again.status == "unchanged", "a pass without work starts no cooldown"
 
 
+@pytest.mark.requirement("MW-8.3-diff-gone", "MW-9-27")
 @needs_git
 async def test_outputs_become_published_memory_with_one_clean_commit(
     state: State, live: Path
@@ -112,10 +114,13 @@ async def test_outputs_become_published_memory_with_one_clean_commit(
         assert stored is not None and stored.selected
         day = "2026-11-18"
         assert await state.spending.total(read, day=day, kind="consolidation") == 1_200
-    assert [one.what for one in announced.all] == [
-        "consolidation/started",
-        "consolidation/finished",
+    assert [(one.what, one.data.get("step")) for one in announced.all] == [
+        ("consolidation/started", None),
+        ("consolidation/progress", "gathered"),
+        ("consolidation/progress", "publishing"),
+        ("consolidation/finished", None),
     ]
+    assert announced.all[1].data["added"] == 2
 
 
 async def test_the_agent_is_told_the_mode_and_the_diff_and_gets_seven_tools(
@@ -165,7 +170,7 @@ async def test_a_success_starts_the_cooldown(state: State, clock: ManualClock) -
     assert (await phase2.run(ignore_cooldown=False)).status == "published"
 
 
-@pytest.mark.requirement("FR-C1")
+@pytest.mark.requirement("FR-C1", "MW-8.2-missing-artefacts")
 async def test_a_missing_artefact_is_work_to_do_although_nothing_changed(
     state: State, live: Path
 ) -> None:
@@ -176,6 +181,7 @@ async def test_a_missing_artefact_is_work_to_do_although_nothing_changed(
     assert (live / "MEMORY.md").exists()
 
 
+@pytest.mark.requirement("MW-8.3-latest-only")
 async def test_a_thread_that_went_takes_its_recap_with_it(state: State, live: Path) -> None:
     gone = await put_output(state, "the user lives in Paris")
     await put_output(state, "the user wants small commits")
@@ -190,6 +196,7 @@ async def test_a_thread_that_went_takes_its_recap_with_it(state: State, live: Pa
     assert edition.inputs.removed == (gone,)
 
 
+@pytest.mark.requirement("MW-8.3-latest-only")
 async def test_a_changed_slug_renames_the_recap(state: State, live: Path) -> None:
     thread_id = await put_output(state, "the user wants small commits", slug="old name")
     await _publish(state)
@@ -250,7 +257,7 @@ async def test_a_note_written_at_the_last_moment_is_not_lost(
     assert note.read_text() == "note: tea\n"
 
 
-@pytest.mark.requirement("FR-C5")
+@pytest.mark.requirement("FR-C5", "MW-9-12")
 @pytest.mark.parametrize(
     "step", ["phase2/staged", "phase2/consolidating", "phase2/consolidated", "phase2/swapping"]
 )
@@ -285,6 +292,7 @@ async def test_every_step_is_announced_in_its_order(state: State) -> None:
     assert tuple(steps.seen) == PHASE2_STEPS
 
 
+@pytest.mark.requirement("MW-F-outage")
 async def test_a_model_that_is_down_uses_up_no_retry_and_waits_longer_each_time(
     state: State, live: Path, clock: ManualClock
 ) -> None:
@@ -319,6 +327,7 @@ async def test_a_run_that_cost_something_and_gave_nothing_waits_longer_each_time
         clock.advance(delay_s)
 
 
+@pytest.mark.requirement("MW-9-11")
 async def test_a_wall_clock_cap_ends_an_agent_that_never_stops(
     state: State, live: Path, clock: ManualClock
 ) -> None:
@@ -350,7 +359,7 @@ async def test_a_wall_clock_cap_ends_an_agent_that_never_stops(
     assert (await job_of(state)).attempts_left == 2
 
 
-@pytest.mark.requirement("FR-K1")
+@pytest.mark.requirement("FR-K1", "MW-9-11")
 async def test_an_agent_that_calls_tools_in_circles_is_ended(state: State, live: Path) -> None:
     await put_output(state, "the user wants small commits")
 
@@ -366,7 +375,7 @@ async def test_an_agent_that_calls_tools_in_circles_is_ended(state: State, live:
     assert len(agent.replies) < 60
 
 
-@pytest.mark.requirement("FR-K1")
+@pytest.mark.requirement("FR-K1", "MW-9-14")
 @pytest.mark.parametrize("cap", ["turns", "tokens"])
 async def test_what_a_capped_agent_wrote_is_not_published(
     state: State, live: Path, cap: str
@@ -413,6 +422,7 @@ async def test_a_quota_that_refuses_holds_back_only_what_would_cost(state: State
     assert (await job_of(state)).attempts_left == 3
 
 
+@pytest.mark.requirement("MW-9-12")
 async def test_a_lost_lease_leaves_the_published_memory(state: State, live: Path) -> None:
     """The job is cleared under a run that is about to publish: what it wrote goes nowhere."""
     await put_output(state, "the user wants small commits")
@@ -436,6 +446,7 @@ async def test_a_lost_lease_leaves_the_published_memory(state: State, live: Path
             assert await state.editions.open_ones(read) == []
 
 
+@pytest.mark.requirement("MW-F-clean-stop")
 async def test_a_cancelled_run_gives_its_job_back(state: State, live: Path) -> None:
     await put_output(state, "the user wants small commits")
     started = asyncio.Event()
@@ -456,6 +467,7 @@ async def test_a_cancelled_run_gives_its_job_back(state: State, live: Path) -> N
     await _publish(state)
 
 
+@pytest.mark.requirement("MW-F-links-put")
 async def test_links_in_the_folder_are_removed_and_a_linked_root_is_refused(
     state: State, live: Path, tmp_path: Path
 ) -> None:
@@ -476,7 +488,7 @@ async def test_links_in_the_folder_are_removed_and_a_linked_root_is_refused(
     assert contents(tmp_path / "moved") == before
 
 
-@pytest.mark.requirement("FR-F22")
+@pytest.mark.requirement("FR-F22", "MW-8.2-root")
 async def test_everything_written_is_for_its_owner_only_whatever_the_umask(
     tmp_path: Path, clock: ManualClock
 ) -> None:
@@ -502,7 +514,7 @@ async def test_everything_written_is_for_its_owner_only_whatever_the_umask(
 
 
 @needs_git
-@pytest.mark.requirement("FR-C6")
+@pytest.mark.requirement("FR-C6", "MW-8.3-baseline")
 async def test_the_git_settings_of_the_user_have_no_effect(
     state: State, live: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -531,6 +543,7 @@ async def test_the_git_settings_of_the_user_have_no_effect(
     assert git(live, "status", "--porcelain") == ""
 
 
+@pytest.mark.requirement("MW-8.2-models")
 async def test_settings_name_the_model(state: State) -> None:
     await put_output(state, "the user wants small commits")
     agent = ScriptedConsolidator(write_well)

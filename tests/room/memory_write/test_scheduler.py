@@ -1,4 +1,7 @@
-"""Learning runs when there is a reason to, one pass at a time, and stops when told."""
+"""Learning runs when there is a reason to, one pass at a time, and stops when told.
+
+Longer than the habit: one scripted scheduler serves all that is said of it.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -7,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from memory_write.controls.pause import MemoryPause
 from memory_write.controls.reset import MemoryReset
 from memory_write.errors import WorkCancelled
+from memory_write.lanes import Lane, Lanes
 from memory_write.limits import MemorySettings
 from memory_write.phase1.report import Phase1Report
 from memory_write.phase1.run import BusyThreads, GoOn
@@ -116,7 +121,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
         await made.close()
 
 
-@pytest.mark.requirement("FR-K3", "P12")
+@pytest.mark.requirement("FR-K3", "P12", "MW-F-fresh-home")
 async def test_a_day_without_work_calls_no_model_and_no_consolidation(bench: Bench) -> None:
     """It wakes by its interval, looks, and sleeps again."""
     bench.scheduler().start()
@@ -136,19 +141,45 @@ async def test_a_start_takes_up_at_once_what_was_handed_on(bench: Bench) -> None
     assert bench.gathering.calls == [(False, False)]
 
 
-async def test_a_nudge_wakes_it_and_nudges_close_together_share_a_pass(bench: Bench) -> None:
-    """A busy server does not spend its time on looking."""
+async def test_the_first_nudge_counts_at_once_and_those_close_behind_share_a_pass(
+    bench: Bench,
+) -> None:
+    """A turn right after the start is not made to wait, and a busy server does not look all day."""
     scheduler = bench.scheduler()
     scheduler.start()
     await bench.hearing.next_call()
     await bench.clock.someone_sleeps()
     for _ in range(50):
         scheduler.nudge(THREAD)
+    await bench.hearing.next_call()
     await bench.clock.someone_sleeps()
+    for _ in range(50):
+        scheduler.nudge(THREAD)
+    await bench.clock.someone_sleeps()
+    assert len(bench.hearing.calls) == 2
     bench.clock.advance(5)
     await bench.hearing.next_call()
     await bench.clock.someone_sleeps()
-    assert len(bench.hearing.calls) == 2
+    assert len(bench.hearing.calls) == 3
+
+
+async def test_a_pass_that_the_quota_stopped_is_told_and_tried_again_when_it_is_over(
+    bench: Bench,
+) -> None:
+    """Neither later, by the interval alone, nor in a busy loop before."""
+    refused = Phase1Report(
+        stopped_by="quota:rate limit: 3 % left", retry_at_ms=bench.clock.now_ms() + 40_000
+    )
+    bench.scheduler(refused).start()
+    await bench.hearing.next_call()
+    await bench.clock.someone_sleeps()
+    told = [one.data for one in bench.announced.all if one.what == "extraction/paused"]
+    assert told == [{"reason": "quota:rate limit: 3 % left"}]
+    bench.clock.advance(39)
+    await asyncio.sleep(0)
+    assert not bench.hearing.called.is_set()
+    bench.clock.advance(1)
+    await bench.hearing.next_call()
 
 
 async def test_it_wakes_when_a_thread_becomes_idle(bench: Bench) -> None:
@@ -171,6 +202,7 @@ async def test_busy_threads_are_named_to_phase_1(bench: Bench) -> None:
     assert bench.hearing.calls[0][2] == frozenset({THREAD})
 
 
+@pytest.mark.requirement("MW-9-20", "MW-F-two-servers")
 async def test_a_backlog_is_worked_off_before_it_is_consolidated(bench: Bench) -> None:
     """With short pauses; one consolidation at its end."""
     await bench.hand_on()
@@ -202,6 +234,7 @@ async def test_a_pass_that_breaks_does_not_end_the_scheduler(
     assert "a pass of learning failed unexpectedly" in caplog.text
 
 
+@pytest.mark.requirement("MW-9-19")
 async def test_a_new_note_does_not_wait_for_the_cooldown(bench: Bench) -> None:
     """Material that appeared since the last consolidation is a reason of its own."""
     note = bench.state.home.memories("v1") / "extensions/ad_hoc/notes/one.md"
@@ -335,6 +368,36 @@ async def test_a_stop_lets_a_pass_end_within_its_time(bench: Bench) -> None:
     assert (report.phase2, report.reason) == (None, "stopping")
 
 
+@pytest.mark.requirement("FR-K7")
+async def test_a_pause_ends_what_runs_and_holds_until_it_is_lifted(bench: Bench) -> None:
+    """Also for orders, and for the next scheduler on the same home; then work goes on at once."""
+
+    async def for_ever() -> None:
+        await asyncio.Event().wait()
+
+    scheduler = bench.scheduler()
+    lanes = Lanes([Lane("v1", scheduler)])
+    pause = MemoryPause(bench.state, lanes, bench.announced)
+    bench.hearing.during = for_ever
+    scheduler.start()
+    await bench.hearing.next_call()
+    await asyncio.wait_for(pause.set(paused=True), 5)
+    await pause.set(paused=True)
+    assert (await scheduler.consolidate(only=None)).reason == "paused"
+    assert (await bench.scheduler().consolidate(only=None)).reason == "paused"
+    assert bench.hearing.calls == []
+    await scheduler.stop(0)
+    again = bench.scheduler()
+    again.start()
+    await bench.clock.someone_sleeps()
+    bench.clock.advance(300)
+    await bench.clock.someone_sleeps()
+    assert bench.hearing.calls == []
+    await MemoryPause(bench.state, Lanes([Lane("v1", again)]), bench.announced).set(paused=False)
+    await bench.hearing.next_call()
+    assert [one.what for one in bench.announced.all] == ["paused", "resumed"]
+
+
 async def test_memory_that_is_off_learns_nothing(bench: Bench) -> None:
     """Neither by itself nor on order."""
     bench.settings = MemorySettings(enabled=False)
@@ -353,6 +416,7 @@ async def test_generate_off_does_not_stop_learning(bench: Bench) -> None:
     await bench.hearing.next_call()
 
 
+@pytest.mark.requirement("MW-9-13")
 async def test_a_reset_ends_the_pass_that_runs(bench: Bench) -> None:
     """And the scheduler goes on afterwards."""
 

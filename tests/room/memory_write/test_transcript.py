@@ -39,7 +39,7 @@ def kinds(transcript: Transcript) -> list[str]:
     return [one.kind for one in transcript.items]
 
 
-@pytest.mark.requirement("FR-E4")
+@pytest.mark.requirement("FR-E4", "MW-8.2-excluded")
 @pytest.mark.parametrize(
     "text",
     [
@@ -57,6 +57,7 @@ def test_what_programs_put_in_is_no_evidence(tmp_path: Path, text: str) -> None:
     assert heard(tmp_path, message("user", text)).items == ()
 
 
+@pytest.mark.requirement("MW-8.2-excluded", "MW-9-3")
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
@@ -73,6 +74,7 @@ def test_a_programs_word_is_never_the_users(
     assert kinds(heard(tmp_path, message("user", text, kinds=told))) == [kind]
 
 
+@pytest.mark.requirement("MW-8.2-excluded")
 def test_who_wrote_each_part_is_taken_from_the_line_where_it_says_so(tmp_path: Path) -> None:
     parts = ("recalled", "skills", "plain surroundings", "mail", "use tabs")
     told = [
@@ -91,6 +93,7 @@ def test_who_wrote_each_part_is_taken_from_the_line_where_it_says_so(tmp_path: P
     assert transcript.items[-1].raw["content"] == [{"type": "input_text", "text": "use tabs"}]
 
 
+@pytest.mark.requirement("MW-9-25")
 def test_what_an_editor_puts_before_the_request_is_not_typed(tmp_path: Path) -> None:
     text = "# Context from my IDE setup:\n## Open tabs: a.py\n## My request for Codex:\nfix it\n"
     transcript = heard(tmp_path, message("user", text))

@@ -22,6 +22,7 @@ async def intent(database: Database, editions: EditionStore, version: str = "v1"
         )
 
 
+@pytest.mark.requirement("MW-9-27")
 async def test_an_intent_is_open_until_it_is_decided_once(
     database: Database, editions: EditionStore
 ) -> None:

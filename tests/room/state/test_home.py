@@ -1,5 +1,6 @@
 """A home is its owner's alone, whatever the umask and whatever stood there before."""
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -8,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from state.errors import HomeUnusable
-from state.home import Home, make_private_folder, open_private, write_private
+from state.home import (
+    SHARING_PAUSES_S,
+    Home,
+    make_private_folder,
+    open_private,
+    patiently,
+    write_private,
+)
 
 
 @pytest.fixture
@@ -81,3 +89,22 @@ def test_a_file_behind_a_link_is_not_opened(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="link"):
         open_private(link, os.O_WRONLY | os.O_CREAT)
     assert not (tmp_path / "target").exists()
+
+
+@pytest.mark.requirement("FR-S16")
+def test_a_file_that_another_program_holds_for_a_moment_is_waited_for(tmp_path: Path) -> None:
+    """Five refusals are none; a lasting one is told."""
+    refusals = len(SHARING_PAUSES_S)
+    left = [refusals]
+
+    def step() -> None:
+        if left[0]:
+            left[0] -= 1
+            raise PermissionError(errno.EACCES, "held by a scanner")
+        (tmp_path / "done").touch()
+
+    patiently(step)
+    assert refusals == 5 and (tmp_path / "done").exists()
+    left[0] = refusals + 1
+    with pytest.raises(PermissionError):
+        patiently(step)

@@ -116,6 +116,7 @@ def other(database: Database, clock: ManualClock) -> Worker:
 class TestExtraction:
     """One job for each thread and version."""
 
+    @pytest.mark.requirement("MW-8.1-up-to-date", "MW-9-17")
     async def test_a_thread_is_extracted_again_only_when_it_changed(self, worker: Worker) -> None:
         await worker.succeed(await worker.extraction(at=100))
         assert await worker.try_extraction(at=100) == Skipped(reason="up_to_date")
@@ -130,6 +131,7 @@ class TestExtraction:
         assert await worker.try_extraction(at=100) == Skipped(reason="up_to_date")
         assert isinstance(await worker.try_extraction(at=100, version="v2"), Claimed)
 
+    @pytest.mark.requirement("MW-8.1-stale-lease")
     async def test_a_fresh_lease_is_respected_and_a_stale_one_taken_over(
         self, worker: Worker, other: Worker, clock: ManualClock
     ) -> None:
@@ -141,12 +143,14 @@ class TestExtraction:
         assert second.fence > first.fence
         assert (await worker.rows())[0].attempts_left == 3
 
+    @pytest.mark.requirement("MW-8.1-claim-race")
     async def test_of_two_claims_at_once_exactly_one_wins(
         self, worker: Worker, other: Worker
     ) -> None:
         found = await asyncio.gather(worker.try_extraction(), other.try_extraction())
         assert sorted(type(one).__name__ for one in found) == ["Claimed", "Skipped"]
 
+    @pytest.mark.requirement("MW-8.1-cap-race")
     async def test_no_more_run_than_the_cap_says(self, worker: Worker) -> None:
         found = await asyncio.gather(
             *(worker.try_extraction(number, running_max=1) for number in (1, 2))
@@ -154,6 +158,7 @@ class TestExtraction:
         assert sorted(type(one).__name__ for one in found) == ["Claimed", "Skipped"]
         assert Skipped(reason="capped") in found
 
+    @pytest.mark.requirement("MW-8.1-global-cap")
     async def test_the_cap_counts_what_already_runs(self, worker: Worker) -> None:
         for number in range(10):
             await worker.extraction(number)
@@ -161,6 +166,7 @@ class TestExtraction:
         assert sum(isinstance(one, Claimed) for one in found) == 54
         assert found[54:] == [Skipped(reason="capped")] * 26
 
+    @pytest.mark.requirement("MW-9-10")
     async def test_a_lease_that_ended_no_longer_counts_for_the_cap(
         self, worker: Worker, clock: ManualClock
     ) -> None:
@@ -168,6 +174,7 @@ class TestExtraction:
         clock.advance(LEASE_S)
         assert isinstance(await worker.try_extraction(2, running_max=1), Claimed)
 
+    @pytest.mark.requirement("MW-8.1-batches")
     async def test_two_full_batches_follow_each_other(self, worker: Worker) -> None:
         for _ in range(2):
             claims = [
@@ -179,6 +186,7 @@ class TestExtraction:
             for claim in claims:
                 await worker.succeed(claim)
 
+    @pytest.mark.requirement("MW-8.1-exhausted")
     async def test_failures_wait_and_three_of_them_end_it_until_the_thread_changes(
         self, worker: Worker, clock: ManualClock
     ) -> None:
@@ -203,6 +211,7 @@ class TestExtraction:
         await worker.fail(await worker.extraction(at=100))
         assert (await worker.extraction(at=101)).watermark_ms == 101
 
+    @pytest.mark.requirement("MW-8.1-versions")
     async def test_versions_know_nothing_of_each_other(self, worker: Worker) -> None:
         await worker.succeed(await worker.extraction(at=100))
         assert isinstance(await worker.try_extraction(at=100, version="v2"), Claimed)
@@ -240,6 +249,7 @@ class TestFences:
         await worker.succeed(claim)
         assert (await worker.rows())[0].status == "done"
 
+    @pytest.mark.requirement("MW-8.1-unowned")
     async def test_a_job_ends_once(self, worker: Worker) -> None:
         claim = await worker.extraction()
         await worker.succeed(claim)
@@ -282,6 +292,7 @@ class TestFences:
         async with worker.database.writing() as tx:
             assert not await worker.jobs.heartbeat(tx, claim, lease_s=LEASE_S)
 
+    @pytest.mark.requirement("MW-8.1-unowned")
     async def test_a_new_owner_takes_the_jobs_of_a_dead_one_at_once(
         self, worker: Worker, other: Worker
     ) -> None:
@@ -298,6 +309,7 @@ class TestFences:
             await worker.succeed(dead)
         await other.succeed(claim)
 
+    @pytest.mark.requirement("FR-S12")
     async def test_a_clock_that_was_far_ahead_binds_nobody(
         self, worker: Worker, clock: ManualClock
     ) -> None:
@@ -323,6 +335,7 @@ class TestFences:
 class TestConsolidation:
     """One job for each version."""
 
+    @pytest.mark.requirement("MW-8.1-one-runner")
     async def test_a_claim_makes_the_job_and_only_one_holds_it(
         self, worker: Worker, other: Worker
     ) -> None:
@@ -334,6 +347,7 @@ class TestConsolidation:
         until_ms = NOW_MS + SIX_HOURS_S * 1000
         assert await other.try_consolidation() == Skipped(reason="cooldown", until_ms=until_ms)
 
+    @pytest.mark.requirement("MW-8.1-cooldown")
     async def test_the_cooldown_outlasts_new_work_and_then_ends(
         self, worker: Worker, clock: ManualClock
     ) -> None:
@@ -352,10 +366,12 @@ class TestConsolidation:
         await worker.enqueue(100, urgent=True)
         assert isinstance(await worker.try_consolidation(), Claimed)
 
+    @pytest.mark.requirement("MW-9-19", "MW-F-close-turns")
     async def test_a_pass_without_changes_starts_no_cooldown(self, worker: Worker) -> None:
         await worker.succeed(await worker.consolidation())
         assert isinstance(await worker.try_consolidation(), Claimed)
 
+    @pytest.mark.requirement("MW-8.1-no-end-of-tries")
     async def test_it_is_claimed_however_often_it_failed(
         self, worker: Worker, clock: ManualClock
     ) -> None:
@@ -374,6 +390,7 @@ class TestConsolidation:
         assert (await worker.rows())[0].status == "pending"
         assert (await worker.consolidation()).watermark_ms == 100
 
+    @pytest.mark.requirement("MW-8.1-takeover")
     async def test_a_stale_lease_is_taken_over_and_its_owner_is_refused(
         self, worker: Worker, other: Worker
     ) -> None:
@@ -383,6 +400,7 @@ class TestConsolidation:
             await worker.succeed(late)
         await other.succeed(now)
 
+    @pytest.mark.requirement("MW-8.1-enqueue", "MW-8.1-watermark")
     async def test_the_watermark_only_grows(self, worker: Worker) -> None:
         await worker.enqueue(100)
         await worker.enqueue(101)
@@ -390,13 +408,17 @@ class TestConsolidation:
         await worker.enqueue(400)
         assert (await worker.consolidation()).watermark_ms == 501
 
-    async def test_work_that_comes_during_a_run_leaves_it_running(self, worker: Worker) -> None:
+    async def test_work_that_comes_during_a_run_waits_for_the_next(self, worker: Worker) -> None:
+        """It leaves the run alone, and is not counted as done with it."""
         claim = await worker.consolidation()
         await worker.enqueue(100)
         assert (await worker.rows())[0].status == "running"
         await worker.succeed(claim)
+        assert (await worker.rows())[0].status == "pending"
+        await worker.succeed(await worker.consolidation())
         assert (await worker.rows())[0].status == "done"
 
+    @pytest.mark.requirement("MW-8.2-success-watermark")
     async def test_success_may_name_a_newer_state_than_the_claim(self, worker: Worker) -> None:
         claim = await worker.consolidation()
         async with worker.jobs.finishing(worker.database, claim) as tx:
@@ -422,6 +444,7 @@ class TestWithdrawal:
         await worker.succeed(await worker.extraction(at=101))
         await worker.succeed(await worker.consolidation(), starts_cooldown=True)
 
+    @pytest.mark.requirement("MW-8.1-delete-thread")
     async def test_deleting_a_thread_removes_its_outputs_and_asks_for_consolidation_now(
         self, worker: Worker, outputs: OutputStore
     ) -> None:
@@ -462,6 +485,7 @@ class TestWithdrawal:
         with pytest.raises(LeaseLost):
             await worker.succeed(claim)
 
+    @pytest.mark.requirement("MW-8.1-pollute", "MW-9-16")
     async def test_polluting_keeps_the_row_and_asks_for_consolidation_each_time(
         self, worker: Worker, outputs: OutputStore, threads: ThreadStore
     ) -> None:

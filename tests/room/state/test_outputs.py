@@ -49,6 +49,7 @@ async def get(database: Database, outputs: OutputStore, number: int) -> Output:
     return found
 
 
+@pytest.mark.requirement("MW-8.1-regenerated")
 async def test_texts_are_replaced_by_the_same_or_a_newer_state_only(
     database: Database, outputs: OutputStore, known: None
 ) -> None:
@@ -70,6 +71,7 @@ async def test_texts_are_replaced_by_the_same_or_a_newer_state_only(
     assert (found.selected, found.selected_source_updated_at_ms) == (True, 100)
 
 
+@pytest.mark.requirement("MW-8.1-top-n", "MW-8.1-ranking")
 async def test_the_selection_is_the_best_ranked_by_thread_id(
     database: Database, outputs: OutputStore, known: None
 ) -> None:
@@ -90,6 +92,7 @@ async def test_the_selection_is_the_best_ranked_by_thread_id(
     assert await select(database, outputs, 0) == []
 
 
+@pytest.mark.requirement("MW-8.1-outputs-hydrated")
 async def test_a_selected_output_brings_its_thread(
     database: Database, outputs: OutputStore, known: None
 ) -> None:
@@ -104,6 +107,7 @@ async def test_a_selected_output_brings_its_thread(
     ]
 
 
+@pytest.mark.requirement("MW-8.1-unused")
 async def test_stale_outputs_leave_and_use_resets_their_clock(
     database: Database, outputs: OutputStore, known: None
 ) -> None:
@@ -139,6 +143,7 @@ async def test_the_clock_of_an_imported_thread_starts_at_its_import(
     assert await select(database, outputs, unused_days_max=None) == [1]
 
 
+@pytest.mark.requirement("MW-8.1-blank", "MW-8.1-polluted-out", "MW-9-26")
 async def test_blank_outputs_and_threads_that_may_not_be_learned_are_left_out(
     database: Database, outputs: OutputStore, threads: ThreadStore, known: None
 ) -> None:
@@ -166,7 +171,7 @@ async def test_blank_outputs_and_threads_that_may_not_be_learned_are_left_out(
     assert numbers(latest) == [6]
 
 
-@pytest.mark.requirement("FR-S1")
+@pytest.mark.requirement("FR-S1", "MW-9-15")
 async def test_rows_that_come_between_do_not_tear_the_selection(
     database: Database, outputs: OutputStore, known: None
 ) -> None:
@@ -181,6 +186,7 @@ async def test_rows_that_come_between_do_not_tear_the_selection(
     assert await select(database, outputs, 2) == [3, 4]
 
 
+@pytest.mark.requirement("MW-8.1-exact-marks")
 async def test_marks_are_set_on_exactly_what_was_consolidated(
     database: Database, outputs: OutputStore, known: None
 ) -> None:
@@ -205,6 +211,7 @@ async def test_marks_are_set_on_exactly_what_was_consolidated(
     assert (counts.total, counts.selected) == (3, 1)
 
 
+@pytest.mark.requirement("MW-8.1-usage")
 async def test_each_use_that_is_given_counts(
     database: Database, outputs: OutputStore, known: None
 ) -> None:
@@ -232,6 +239,7 @@ async def test_uses_at_the_same_time_are_all_counted(
     assert (await get(database, outputs, 1)).usage_count == 20
 
 
+@pytest.mark.requirement("MW-8.1-prune")
 async def test_pruning_takes_the_stalest_a_few_at_a_time_and_nothing_selected(
     database: Database, outputs: OutputStore, known: None
 ) -> None:

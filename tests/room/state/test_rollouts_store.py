@@ -144,7 +144,7 @@ def test_single_bad_lines_are_skipped_and_told_by_number(tmp_path: Path) -> None
     assert [line.line_number for line in bad(path)] == [3, 5, 6, 7, 8]
 
 
-@pytest.mark.requirement("FR-T20")
+@pytest.mark.requirement("FR-T20", "MW-9-23")
 def test_a_line_too_long_is_skipped_without_being_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -241,6 +241,7 @@ async def candidates(database: Database, threads: ThreadStore, scan_max: int = 5
     return [int(row.thread_id[-12:]) for row in found]
 
 
+@pytest.mark.requirement("MW-8.1-window")
 async def test_candidates_lie_in_the_window_and_are_not_the_current_thread(
     database: Database, threads: ThreadStore
 ) -> None:
@@ -261,7 +262,7 @@ async def test_candidates_lie_in_the_window_and_are_not_the_current_thread(
     assert await candidates(database, threads, scan_max=0) == []
 
 
-@pytest.mark.requirement("FR-E6")
+@pytest.mark.requirement("FR-E6", "MW-8.1-enabled-only")
 async def test_only_enabled_sessions_of_a_person_are_candidates(
     database: Database, threads: ThreadStore
 ) -> None:
@@ -299,6 +300,7 @@ async def test_only_enabled_sessions_of_a_person_are_candidates(
     assert (counts.disabled, counts.polluted) == (1, 1)
 
 
+@pytest.mark.requirement("MW-8.1-scan")
 async def test_what_is_extracted_takes_no_place_in_the_scan(
     database: Database, threads: ThreadStore, outputs: OutputStore
 ) -> None:

@@ -41,6 +41,7 @@ def _commit(root: Path, at_s: int = 1_000) -> str:
     return Baseline(root).fresh_commit(_taken(root), "Memory published", at_s)
 
 
+@pytest.mark.requirement("MW-8.3-baseline")
 @needs_git
 def test_a_fresh_commit_is_the_only_one_and_the_folder_is_clean(folder: Path) -> None:
     _commit(folder)
@@ -64,13 +65,14 @@ def test_the_diff_sees_what_ignore_rules_hide(folder: Path) -> None:
     assert "-b\n" in diff.text
 
 
+@pytest.mark.requirement("MW-8.3-baseline")
 def test_an_executable_bit_is_a_change(folder: Path) -> None:
     _commit(folder)
     (folder / "a.md").chmod(0o700)
     assert Baseline(folder).changes(_taken(folder)) == (Change("M", "a.md"),)
 
 
-@pytest.mark.requirement("FR-S15")
+@pytest.mark.requirement("FR-S15", "MW-8.3-git-recovers")
 @pytest.mark.parametrize(
     "damage",
     ["absent", "empty", "file", "link", "unborn", "no objects", "garbage head", "half a tree"],
@@ -134,7 +136,7 @@ def test_many_resets_need_no_more_descriptors(folder: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, soft), hard))
     try:
-        for at_s in range(200):
+        for at_s in range(300):
             _commit(folder, at_s)
             Baseline(folder).changes(_taken(folder))
     finally:

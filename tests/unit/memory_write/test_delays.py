@@ -19,6 +19,7 @@ def test_transient_failures_wait_twice_as_long_each_time_up_to_a_bound() -> None
     assert len({transient_delay_ms(ThreadId(str(number)), 0) for number in range(50)}) > 30
 
 
+@pytest.mark.requirement("MW-8.3-truncated")
 @pytest.mark.parametrize(
     ("window", "tokens"),
     [(None, 150_000), (0, 150_000), (-5, 150_000), (1, 1), (100_001, 70_000), (272_000, 190_400)],

@@ -85,6 +85,7 @@ def test_duplicates_become_one_with_all_their_sources() -> None:
     assert found[0].text == "Keep commits small and focused."
 
 
+@pytest.mark.requirement("MW-9-7")
 def test_a_project_s_own_rule_does_not_touch_another_project() -> None:
     """Two repositories may differ."""
     found = merged(

@@ -22,11 +22,13 @@ def test_a_reply_of_the_shape_is_read() -> None:
     assert not extracted.is_empty
 
 
+@pytest.mark.requirement("MW-8.2-schema")
 def test_the_slug_may_be_null() -> None:
     """It is the one field that need not hold a text."""
     assert parse_v1(json.dumps(GOOD | {"rollout_slug": None}), bytes_max=1_000).rollout_slug is None
 
 
+@pytest.mark.requirement("MW-9-26")
 @pytest.mark.parametrize("blank", ["", "  ", "\n"])
 @pytest.mark.parametrize("field", ["rollout_summary", "raw_memory"])
 def test_a_blank_text_makes_the_result_empty(field: str, blank: str) -> None:
@@ -67,7 +69,7 @@ def test_any_other_reply_is_refused_with_its_kind(text: str, kind: str) -> None:
     assert refused.value.reason == f"bad_output:{kind}"
 
 
-@pytest.mark.requirement("FR-E5")
+@pytest.mark.requirement("FR-E5", "MW-9-23")
 def test_a_reply_over_the_bound_is_refused_before_it_is_read() -> None:
     """Counted in bytes, so that wide characters do not slip through."""
     for text in ("x" * 5_000_000, json.dumps(GOOD | {"raw_memory": "ü" * 600}, ensure_ascii=False)):
@@ -76,6 +78,7 @@ def test_a_reply_over_the_bound_is_refused_before_it_is_read() -> None:
         assert refused.value.kind == "too_large"
 
 
+@pytest.mark.requirement("MW-8.2-schema")
 def test_the_schema_asks_for_just_what_is_parsed() -> None:
     """The recipe's schema and the parser name the same fields, all required, no others."""
     schema = ReplyV1.model_json_schema()

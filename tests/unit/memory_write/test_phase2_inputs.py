@@ -6,13 +6,15 @@ from typing import Any
 import pytest
 
 from memory_write.phase2 import brief
+from memory_write.phase2.extensions import stale_resources
 from memory_write.phase2.inputs import (
     input_files,
     render_raw_memories,
     render_recap,
-    stale_resources,
 )
 from memory_write.phase2.verify import Finding
+from memory_write.recipes import V1, V2, Recipe
+from state.home import Home
 from state.ids import ThreadId
 from state.stores.outputs import Output, SelectedOutput
 from state.stores.threads import ThreadRow
@@ -80,6 +82,7 @@ def test_a_recap_says_first_where_it_comes_from() -> None:
     assert "git_branch" not in render_recap(_selected(branch=None))
 
 
+@pytest.mark.requirement("MW-8.3-latest-only", "MW-8.3-raw-body")
 def test_raw_memories_stand_under_the_headings_of_their_threads() -> None:
     assert render_raw_memories([_selected()]) == (
         "# Raw Memories\n\nMerged stage-1 raw memories (stable ascending thread-id order):\n\n"
@@ -90,12 +93,15 @@ def test_raw_memories_stand_under_the_headings_of_their_threads() -> None:
     assert render_raw_memories([]) == "# Raw Memories\n\nNo raw memories yet.\n"
 
 
+@pytest.mark.requirement("MW-8.3-raw-body")
 @needs_shared
-def test_files_equal_those_of_the_original() -> None:
+@pytest.mark.parametrize("recipe", [V1, V2], ids=["v1", "v2"])
+def test_the_files_of_the_original_come_out_byte_for_byte(recipe: Recipe) -> None:
     """From the recorded rows the same bytes come out as the original wrote."""
     home = shared("anchor-home")
     threads: dict[str, dict[str, Any]] = {
-        row["id"]: row for row in json.loads((home / "rows/v1.threads.json").read_text())
+        row["id"]: row
+        for row in json.loads((home / f"rows/{recipe.version}.threads.json").read_text())
     }
     selection = [
         _selected(
@@ -108,15 +114,17 @@ def test_files_equal_those_of_the_original() -> None:
             cwd=threads[row["thread_id"]]["cwd"],
             path=threads[row["thread_id"]]["rollout_path"],
         )
-        for row in json.loads((home / "rows/v1.stage1_outputs.json").read_text())
+        for row in json.loads((home / f"rows/{recipe.version}.stage1_outputs.json").read_text())
         if row["selected_for_phase2"]
     ]
     selection.sort(key=lambda one: one.output.thread_id)
-    memories = home / "memory/memories"
-    made = input_files(selection)
+    memories = home / "memory" / Home(home).memories(recipe.version).name
+    made = input_files(selection, recipe)
+    assert ("raw_memories.md" in made) is recipe.has_raw_memory
     assert {path: (memories / path).read_bytes() for path in made} == made
 
 
+@pytest.mark.requirement("MW-8.3-pruned-only")
 def test_only_old_resources_of_real_extensions_are_stale() -> None:
     now_ms = 1_795_000_000_000  # 2026-11-18T11:06:40Z
     fresh, edge = "2026-11-12T11-06-40-x.md", "2026-11-11T11-06-40-x.md"
@@ -148,12 +156,14 @@ def test_no_changes_are_told_as_none() -> None:
     assert text.endswith("## Status\n- none\n")
 
 
+@pytest.mark.requirement("MW-8.3-diff-bound")
 def test_a_cut_diff_says_so_inside_the_fence() -> None:
     diff = compare({}, {"a.md": FileVersion(data=b"x\n" * 1_000)}, bytes_max=300)
     text = brief.render_diff_file(diff, bytes_max=300)
     assert text.endswith("\n[workspace diff truncated at 300 bytes]\n```\n")
 
 
+@pytest.mark.requirement("MW-9-23")
 def test_the_list_of_changes_is_bounded_too() -> None:
     files = {f"{number:04}.md": FileVersion(data=b"x\n") for number in range(2_500)}
     text = brief.render_diff_file(compare({}, files, bytes_max=100), bytes_max=100)
@@ -171,6 +181,7 @@ def test_the_prompt_names_what_code_guarantees_and_no_more() -> None:
     assert "## What's in Memory" in text
 
 
+@pytest.mark.requirement("MW-8.3-prompt")
 def test_the_task_names_the_mode_and_extensions_only_where_there_are_some() -> None:
     empty = Snapshot(files={})
     told = brief.task(empty, [])

@@ -60,6 +60,7 @@ def test_a_sound_folder_has_nothing_against_it() -> None:
     assert _said(_case(Snapshot(files={}), _folder(_handbook(ONE), ONE))) == []
 
 
+@pytest.mark.requirement("MW-8.3-v1-summary")
 def test_the_first_line_and_the_four_headings_must_be_there() -> None:
     for summary, finding in (
         ("", "empty in memory_summary.md"),
@@ -96,6 +97,7 @@ def test_a_recap_or_thread_that_is_no_input_must_not_be_named() -> None:
     ]
 
 
+@pytest.mark.requirement("MW-9-6")
 def test_a_topic_whose_inputs_stand_may_be_reworded_and_not_dropped() -> None:
     published = _folder(_handbook(ONE, TWO), ONE, TWO)
     reworded = f"# Task Group: both\n\n{WORDS} {WORDS}\n- {NAMES[ONE]}\n- thread_id={TWO}\n"

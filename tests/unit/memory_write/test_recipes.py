@@ -13,7 +13,7 @@ def test_every_recipe_has_its_prompts(version: str) -> None:
     assert "{{" not in template(recipe.extraction_instructions)
     filled = fill(
         template(recipe.extraction_input),
-        {"rollout_path": "PATH", "cwd": "CWD", "conversation": "[]"},
+        {"rollout_path": "PATH", "cwd": "CWD", "git_branch": "BRANCH", "conversation": "[]"},
     )
     assert "{{" not in filled
     assert filled.index("PATH") < filled.index("CWD") < filled.index("\n[]\n")

@@ -44,7 +44,8 @@ def test_a_key_in_the_environment_makes_openai_the_default(
         ('[memories]\nuse_memories = "yes"\n', 2, "`memories.use_memories` is ignored"),
         ("[memories]\n\nmax_unused_days = 400\n", 3, "365 is used"),
         ('model_provider = "nobody"\n', 1, "offline is used"),
-        ('[memories]\nversion = "v2"\n', 2, "v1 is used"),
+        ('[memories]\nversion = "v3"\n', 2, "v1 is used"),
+        ('[memories]\nversion = "v2"\ndual_write = ["v1", "v7"]\n', 3, "names v7"),
     ],
 )
 @pytest.mark.parametrize("folder", ["plain", "with space", "記憶", "emoji 🧠"])
@@ -56,6 +57,32 @@ def test_what_has_no_effect_is_told_with_file_and_line(
     home = _home(tmp_path / folder, text)
     warnings = [str(warning) for warning in load_settings(home).warnings]
     assert any(w.startswith(f"{home.config}:{line}:") and words in w for w in warnings), warnings
+
+
+@pytest.mark.parametrize(
+    ("text", "versions"),
+    [
+        ("", ("v1",)),
+        ('version = "v2"', ("v2",)),
+        ("dual_write = true", ("v1", "v2")),
+        ("dual_write = false", ("v1",)),
+        ('version = "v2"\ndual_write = true', ("v2", "v1")),
+        ('dual_write = ["v2"]', ("v1", "v2")),
+        ('dual_write = ["v1"]', ("v1",)),
+        ('version = "v2"\ndual_write = ["v2", "v1", "v1"]', ("v2", "v1")),
+        ('dual_write = ["v3", "v2"]', ("v1", "v2")),
+    ],
+)
+def test_the_version_that_is_read_comes_first_and_each_is_written_once(
+    tmp_path: Path, text: str, versions: tuple[str, ...]
+) -> None:
+    """`true` means the two of the original; a list names them."""
+    settings = load_settings(_home(tmp_path, f"[memories]\n{text}\n"))
+    assert settings.memory.versions == versions
+    assert settings.memory.version == versions[0]
+    for version in versions:
+        assert settings.memory.of_version(version).versions == (version,)
+    assert len(settings.warnings) == ("v3" in text)
 
 
 def test_good_keys_beside_a_bad_one_stay_in_force(tmp_path: Path) -> None:

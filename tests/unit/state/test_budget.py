@@ -32,6 +32,7 @@ def test_the_byte_form_counts_characters() -> None:
     assert truncate_middle_bytes("abcdefghij", bytes_max=4) == "ab…6 chars truncated…ij"
 
 
+@pytest.mark.requirement("MW-8.3-char-boundary")
 @settings(deadline=None)
 @given(st.text(), st.integers(0, 60))
 def test_no_cut_falls_inside_a_character(text: str, budget: int) -> None:
@@ -63,6 +64,7 @@ def test_a_cut_at_lines_says_so_on_a_line_of_its_own() -> None:
     assert kept == text.split("\n")[: len(kept)] and len(kept) > 10
 
 
+@pytest.mark.requirement("MW-8.2-chunks")
 @settings(deadline=None)
 @given(st.text(), st.integers(4, 40))
 def test_chunks_join_to_the_text_again(text: str, size: int) -> None:

@@ -133,6 +133,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.requirement("MW-8.3-bearer")
 @pytest.mark.parametrize("name", SECRETS)
 def test_each_shape_of_secret_is_taken_out_and_a_second_pass_changes_nothing(name: str) -> None:
     text, secret = SECRETS[name]
@@ -142,12 +143,14 @@ def test_each_shape_of_secret_is_taken_out_and_a_second_pass_changes_nothing(nam
     assert redact(clean) == clean
 
 
+@pytest.mark.requirement("MW-8.3-bearer")
 @pytest.mark.parametrize("text", INNOCENT)
 def test_hashes_ids_paths_and_code_stay(text: str) -> None:
     assert redact(text) == text
     assert not contains_secret(text)
 
 
+@pytest.mark.requirement("MW-9-8")
 def test_what_stands_around_a_secret_stays() -> None:
     text = 'FACT: British English. password = "hunter2hunter2" and more'
     assert redact(text) == f'FACT: British English. password = "{MARK}" and more'

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ def _file(text: str, executable: bool = False) -> FileVersion:
     return FileVersion(data=text.encode(), executable=executable)
 
 
+@pytest.mark.requirement("MW-8.3-baseline")
 def test_added_modified_and_deleted_files_are_told_apart_by_path() -> None:
     diff = compare(
         {"b": _file("old\n"), "c": _file("gone\n"), "same": _file("same\n")},

@@ -8,12 +8,14 @@ from state.workspace.layout import rfc3339, slug_of, summary_stem
 ID = ThreadId("0194f5a6-89ab-7cde-8123-456789abcdef")
 
 
+@pytest.mark.requirement("MW-8.3-stem")
 def test_the_stem_has_the_time_of_the_id_and_four_characters_of_it() -> None:
     assert summary_stem(ID, 1_000, None) == "2025-02-11T15-35-19-jqmb"
     assert summary_stem(ID, 1_000, "") == "2025-02-11T15-35-19-jqmb"
     assert summary_stem(ID, 1_000, "///") == "2025-02-11T15-35-19-jqmb"
 
 
+@pytest.mark.requirement("MW-8.3-stem")
 def test_the_slug_is_safe_and_at_most_sixty_characters() -> None:
     slug = "Unsafe Slug/With Spaces & Symbols + EXTRA_LONG_12345_67890_ABCDE_fghij_klmno"
     safe = "unsafe_slug_with_spaces___symbols___extra_long_12345_67890_a"
@@ -21,6 +23,7 @@ def test_the_slug_is_safe_and_at_most_sixty_characters() -> None:
     assert len(safe) == 60
 
 
+@pytest.mark.requirement("MW-8.3-stem")
 @pytest.mark.parametrize(
     ("thread_id", "stamp"),
     [

@@ -1,0 +1,26 @@
+"""What of the machine, and not of the work, kept a job from its end; pure.
+
+Such a job lost nothing and is tried again soon: it uses no attempt, however long the outage is.
+"""
+
+import errno
+
+from state.errors import DatabaseBusy, DatabaseFull, JournalUnusable
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_CLOSED = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+
+
+def outage_reason(error: BaseException) -> str | None:
+    """The reason as it stands with the job; None where the work itself is at fault."""
+    match error:
+        case DatabaseFull() | JournalUnusable():
+            return "disk_full"
+        case DatabaseBusy():
+            return "database_busy"
+        case OSError() if error.errno in _FULL:
+            return "disk_full"
+        case OSError() if error.errno in _CLOSED:
+            return "not_writable"
+        case _:
+            return None

@@ -1,0 +1,43 @@
+"""Which models a provider has, asked before learning first sends it a session.
+
+It fails open: a provider that lists nothing, or cannot be asked, gets the call, which will tell. A
+model that answered counts as there, so that a list without aliases holds back nothing that works.
+"""
+
+import asyncio
+
+from server.agent.models.base import Provider
+from state.clock import Clock
+
+KNOWN_S = 3_600
+"""How long a model counts as there after it was listed or answered."""
+UNLISTED_S = 300
+"""How long a list counts that a model was missing in."""
+
+
+class KnownModels:
+    """Shared by all background calls; remembers for a while what was found."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._found_s: dict[tuple[str, str], float] = {}
+        self._missing_s: dict[tuple[str, str], float] = {}
+        self._turn = asyncio.Lock()
+
+    async def has(self, provider: Provider, model: str) -> bool:
+        """Whether a call may go out; asks the provider at most once at a time."""
+        key = (provider.name, model)
+        async with self._turn:
+            now_s = self._clock.monotonic_s()
+            if now_s - self._found_s.get(key, -KNOWN_S) < KNOWN_S:
+                return True
+            if now_s - self._missing_s.get(key, -UNLISTED_S) < UNLISTED_S:
+                return False
+            listed = await provider.listed()
+            found = not listed or model in listed
+            (self._found_s if found else self._missing_s)[key] = now_s
+            return found
+
+    def answered(self, provider: str, model: str) -> None:
+        """A call of the model succeeded."""
+        self._found_s[provider, model] = self._clock.monotonic_s()

@@ -1,0 +1,26 @@
+"""`memoryd eval`: the committed evals, run on this machine without a home, a server or a model."""
+
+import asyncio
+from argparse import Namespace
+
+from server.cli.render import as_json, told
+
+
+def run(arguments: Namespace) -> int:
+    """Run an eval and print its figures; 1 when a measured part misses its target."""
+    return asyncio.run(_extraction(arguments))
+
+
+async def _extraction(arguments: Namespace) -> int:
+    from server.evals.corpus import PARTS
+    from server.evals.extraction import as_object, as_table, measured, reached
+    from server.evals.scoring import figures
+
+    parts = [part for part in PARTS if arguments.part in (None, part)]
+    scores = {part: await measured(part) for part in parts}
+    if arguments.json:
+        told([as_json({"parts": [as_object(part, scores[part]) for part in parts]})])
+    else:
+        for number, part in enumerate(parts):
+            told([*([""] if number else []), *as_table(part, scores[part])])
+    return 0 if all(reached(figures("all", scores[part])) for part in parts) else 1

@@ -1,0 +1,1 @@
+"""Evals that are shipped with the program: committed corpora, and what runs them."""

@@ -1,0 +1,203 @@
+"""Rows of threads out of transcripts and journal, for a database that was lost or fell behind.
+
+Invariant: what the journal says stands above what a transcript says, since it is later; a thread
+that was deleted stays deleted. Running it twice, or over a database that is whole, changes nothing.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from state.clock import Clock
+from state.database import Database, Queries, Reading, Transaction
+from state.errors import RolloutUnreadable
+from state.home import Home
+from state.ids import ThreadId
+from state.journal import Entry, Journal, latest
+from state.rollouts.store import find_rollouts, read_meta
+from state.rollouts.telling import names_of, tell
+from state.stores.jobs import JobStore
+from state.stores.outputs import OutputStore
+from state.stores.recorded_rows import row_as_told
+from state.stores.threads import ThreadRow, ThreadStore
+from state.stores.withdrawal import delete_thread_memory, pollute_thread
+
+Q = Queries("recovery")
+
+BATCH_FILES = 128
+_THREADS = ThreadStore()
+_OUTPUTS = OutputStore()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebuilt:
+    """What a rebuilding found."""
+
+    threads: int
+    unreadable: tuple[str, ...]
+    """Transcripts without a usable first line, relative to the home."""
+
+
+async def rebuild_threads(
+    home: Home, database: Database, journal: Journal, clock: Clock
+) -> Rebuilt:
+    """Bring the rows of threads up to what transcripts and journal tell.
+
+    Raises: DatabaseUnusable, DatabaseFull, DatabaseBusy, JournalUnusable.
+    """
+    entries = await asyncio.to_thread(lambda: latest(journal.entries()))
+    facts = _by_thread(entries)
+    names = await asyncio.to_thread(names_of, home.root)
+    files = await asyncio.to_thread(_rollouts, home)
+    unreadable: list[str] = []
+    seen: set[ThreadId] = set()
+    now_ms = clock.now_ms()
+    for start in range(0, len(files), BATCH_FILES):
+        batch = files[start : start + BATCH_FILES]
+        rows, bad = await asyncio.to_thread(_read, home, batch, names, now_ms)
+        unreadable += bad
+        async with database.writing() as tx:
+            for row in rows:
+                known = facts.get(row.thread_id, {})
+                if "deleted" not in known:
+                    seen.add(row.thread_id)
+                    await _put(tx, row, known)
+            tx.told.clear()
+    async with database.writing() as tx:
+        await tx.run(Q["raise_fence"], fence=now_ms // 1_000)
+        await tx.run(Q["note_sequence"], sequence=journal.sequence)
+    gone = [one for one in entries if one["what"] in ("deleted", "reset")]
+    await replay(database, gone, clock)
+    return Rebuilt(threads=len(seen), unreadable=tuple(unreadable))
+
+
+async def replay(database: Database, entries: Sequence[Entry], clock: Clock) -> None:
+    """Carry out what was told and, by a crash, not committed; nothing is told again.
+
+    Raises: DatabaseUnusable, DatabaseFull, DatabaseBusy.
+    """
+    jobs = JobStore(clock, "recovery")
+    async with database.writing() as tx:
+        for entry in latest(entries):
+            await _carry_out(tx, entry, jobs)
+        tx.told.clear()
+
+
+async def snapshot_of(read: Reading) -> list[dict[str, Any]]:
+    """What a journal would say of this database, for one that has none yet or lost it."""
+    told: list[dict[str, Any]] = []
+    for row in await read.all(Q["untold"]):
+        of_thread = {"thread_id": row["thread_id"]}
+        if row["memory_mode"] != "enabled":
+            told.append({"what": "mode", **of_thread, "mode": row["memory_mode"]})
+        if not row["use_memories"]:
+            told.append({"what": "use", **of_thread, "use": False})
+        if row["name"] is not None:
+            told.append({"what": "name", **of_thread, "name": row["name"]})
+        if row["imported_digest"] is not None:
+            marks = ("imported_from", "imported_digest", "imported_at_ms")
+            told.append({"what": "imported", **of_thread, **{key: row[key] for key in marks}})
+    return told
+
+
+def _rollouts(home: Home) -> list[Path]:
+    roots = (home.sessions, home.archived_sessions)
+    return [path for root in roots if root.is_dir() for path in find_rollouts(root)]
+
+
+def _read(
+    home: Home, files: Iterable[Path], names: Mapping[ThreadId, str], now_ms: int
+) -> tuple[list[ThreadRow], list[str]]:
+    rows: list[ThreadRow] = []
+    unreadable: list[str] = []
+    for path in files:
+        relative = str(path.relative_to(home.root))
+        try:
+            meta = read_meta(path)
+            row = row_as_told(
+                meta,
+                tell(path),
+                path=relative,
+                archived=path.is_relative_to(home.archived_sessions),
+                now_ms=now_ms,
+                name=names.get(meta.id),
+            )
+        except (OSError, RolloutUnreadable):
+            unreadable.append(relative)
+            continue
+        rows.append(row)
+    return rows, unreadable
+
+
+async def _put(tx: Transaction, told: ThreadRow, known: Mapping[str, Entry]) -> None:
+    """Write the row, with what only journal or database know of it."""
+    row = told
+    stored = await _THREADS.get(tx, told.thread_id)
+    if stored is not None:
+        # A file that is behind its row, or a second copy of it, adds nothing.
+        row = stored if stored.updated_at_ms >= told.updated_at_ms else _over(stored, told)
+    changes: dict[str, Any] = {}
+    if (mode := known.get("mode")) is not None:
+        changes["memory_mode"] = mode["mode"]
+    if (use := known.get("use")) is not None:
+        changes["use_memories"] = bool(use["use"])
+    if (name := known.get("name")) is not None:
+        changes["name"] = name["name"]
+    if (mark := known.get("imported")) is not None:
+        changes |= {
+            key: mark[key] for key in ("imported_from", "imported_digest", "imported_at_ms")
+        }
+    await _THREADS.put(tx, replace(row, **changes))
+
+
+def _over(stored: ThreadRow, told: ThreadRow) -> ThreadRow:
+    """The newer transcript, and what a person or an import noted of the thread before."""
+    return replace(
+        told,
+        name=stored.name or told.name,
+        memory_mode=stored.memory_mode,
+        use_memories=stored.use_memories,
+        imported_from=stored.imported_from,
+        imported_digest=stored.imported_digest,
+        imported_at_ms=stored.imported_at_ms,
+    )
+
+
+async def _carry_out(tx: Transaction, entry: Entry, jobs: JobStore) -> None:
+    match entry:
+        case {"what": "mode", "thread_id": thread_id, "mode": "polluted"}:
+            await pollute_thread(
+                tx,
+                threads=_THREADS,
+                jobs=jobs,
+                outputs=_OUTPUTS,
+                thread_id=thread_id,
+                now_ms=entry["at_ms"],
+            )
+        case {"what": "mode", "thread_id": thread_id, "mode": ("enabled" | "disabled") as mode}:
+            await _THREADS.set_memory_mode(tx, thread_id, mode)
+        case {"what": "use", "thread_id": thread_id, "use": use}:
+            await _THREADS.set_use_memories(tx, thread_id, bool(use))
+        case {"what": "name", "thread_id": thread_id, "name": name}:
+            await _THREADS.set_name(tx, thread_id, name)
+        case {"what": "deleted", "thread_id": thread_id}:
+            await delete_thread_memory(
+                tx, jobs=jobs, outputs=_OUTPUTS, thread_id=thread_id, now_ms=entry["at_ms"]
+            )
+            await _THREADS.delete(tx, thread_id)
+        case {"what": "reset", "version": version}:
+            await jobs.clear(tx, version)
+            await _OUTPUTS.clear(tx, version, at_ms=entry["at_ms"])
+        case _:
+            # The mark of an import without its row: the import takes its copy up again.
+            return
+
+
+def _by_thread(entries: Iterable[Entry]) -> dict[ThreadId, dict[str, Entry]]:
+    found: dict[ThreadId, dict[str, Entry]] = {}
+    for entry in entries:
+        if (thread_id := entry.get("thread_id")) is not None:
+            found.setdefault(thread_id, {})[entry["what"]] = entry
+    return found
