@@ -8,14 +8,12 @@ What a transaction tells of itself is in the journal, on the disk, before it is 
 
 import asyncio
 import errno
-import importlib.resources
 import os
 import re
 import sqlite3
 import stat
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ import aiosqlite
 from state.errors import DatabaseBroken, DatabaseBusy, DatabaseFull, DatabaseUnusable
 from state.home import FILE_MODE
 from state.journal import Journal
+from state.named_queries import Query
 
 SQLITE_MIN = (3, 40, 0)
 BUSY_TIMEOUT_MS = 5_000
@@ -52,42 +51,7 @@ Told = Mapping[str, Value]
 """One line of the journal: what changed, of which thread or version."""
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """One named statement, its name kept for errors and counters."""
-
-    name: str
-    sql: str
-
-
-class Queries(Mapping[str, Query]):
-    """The named statements of one file under `state/sql/queries/`."""
-
-    def __init__(self, file: str) -> None:
-        text = importlib.resources.files("state").joinpath("sql", "queries", f"{file}.sql")
-        self._queries = {
-            name: Query(f"{file}.{name}", sql)
-            for name, sql in parse_named_queries(text.read_text("utf-8")).items()
-        }
-
-    def __getitem__(self, name: str) -> Query:
-        return self._queries[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._queries)
-
-    def __len__(self) -> int:
-        return len(self._queries)
-
-
 _COMMENT = re.compile(r"--[^\n]*")
-_NAME = re.compile(r"^-- name: ([a-z_0-9]+)$", re.MULTILINE)
-
-
-def parse_named_queries(text: str) -> dict[str, str]:
-    """Cut a file into its statements, each after a line `-- name: what`."""
-    parts = _NAME.split(text)
-    return {name: body.strip() for name, body in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 class Reading:

@@ -11,8 +11,9 @@ import re
 from dataclasses import dataclass
 
 from state.clock import Clock
-from state.database import Database, Query, Reading
+from state.database import Database, Reading
 from state.errors import DatabaseTooNew, DatabaseUnusable, MigrationChanged
+from state.named_queries import Query
 
 _TABLES = Query(
     "migrations.tables",

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from state.clock import Clock
-from state.database import Database, Queries, Reading, Transaction
+from state.database import Database, Reading, Transaction
 from state.errors import RolloutUnreadable
 from state.home import Home
 from state.ids import ThreadId
 from state.journal import Entry, Journal, latest
+from state.named_queries import Queries
 from state.rollouts.store import find_rollouts, read_meta
 from state.rollouts.telling import names_of, tell
 from state.stores.jobs import JobStore

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from state.clock import Clock
-from state.database import Database, Queries
+from state.database import Database
 from state.errors import (
     DatabaseBroken,
     DatabaseBusy,
@@ -28,6 +28,7 @@ from state.file_system import FileSystem, file_system_of
 from state.home import FILE_MODE, Home
 from state.journal import Journal
 from state.migrations import known_migrations, migrate
+from state.named_queries import Queries
 from state.owner import OwnerLock
 from state.rebuild import rebuild_threads, replay, snapshot_of
 from state.soundness import (

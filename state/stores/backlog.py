@@ -6,8 +6,9 @@ It claims nothing; whether a job may be done is decided by `jobs.py` alone, in t
 import json
 from collections.abc import Collection, Iterable
 
-from state.database import Queries, Reading, Transaction
+from state.database import Reading, Transaction
 from state.ids import ThreadId
+from state.named_queries import Queries
 from state.stores.jobs import ATTEMPTS_MAX
 from state.stores.threads import ThreadRow, thread_row
 

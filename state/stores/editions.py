@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from state.database import Queries, Reading, Row, Transaction
+from state.database import Reading, Row, Transaction
 from state.ids import ThreadId
+from state.named_queries import Queries
 
 Q = Queries("editions")
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from state.clock import Clock
-from state.database import Database, Queries, Reading, Row, Transaction
+from state.database import Database, Reading, Row, Transaction
 from state.errors import LeaseLost
 from state.ids import ThreadId
+from state.named_queries import Queries
 from state.policy.redaction import redact
 
 Q = Queries("jobs")

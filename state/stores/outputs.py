@@ -9,8 +9,9 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
-from state.database import Queries, Reading, Row, Transaction
+from state.database import Reading, Row, Transaction
 from state.ids import ThreadId
+from state.named_queries import Queries
 from state.stores.threads import ThreadRow, thread_row
 
 Q = Queries("outputs")

@@ -5,7 +5,8 @@ Invariant: every background token is attributed to a job, a model and what set i
 
 from dataclasses import dataclass, fields
 
-from state.database import Queries, Reading, Transaction
+from state.database import Reading, Transaction
+from state.named_queries import Queries
 
 Q = Queries("spending")
 

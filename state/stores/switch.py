@@ -1,6 +1,7 @@
 """The switch by which a person pauses learning; it outlives the process and a reset of memory."""
 
-from state.database import Queries, Reading, Transaction
+from state.database import Reading, Transaction
+from state.named_queries import Queries
 
 Q = Queries("switch")
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, fields
 from string import Template
 from typing import Any, Literal, get_args
 
-from state.database import Queries, Query, Reading, Row, Transaction, Value
+from state.database import Reading, Row, Transaction, Value
 from state.ids import ThreadId
+from state.named_queries import Queries, Query
 from state.stores.sources import SUB_AGENT_KINDS, is_root, source_kind
 
 Q = Queries("threads")

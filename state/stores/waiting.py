@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from state.database import Queries, Reading
+from state.database import Reading
+from state.named_queries import Queries
 from state.stores.outputs import BLANKS
 
 Q = Queries("waiting")

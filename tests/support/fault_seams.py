@@ -23,7 +23,8 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from state.database import Database, Query, Reading, Transaction
+from state.database import Database, Reading, Transaction
+from state.named_queries import Query
 from state.workspace import staging
 from tests.support.faults import kill_this_process
 

@@ -33,9 +33,10 @@ from memory_write.ports import (
 )
 from memory_write.scheduler import Scheduler
 from state.clock import Clock
-from state.database import Query, Row, Transaction
+from state.database import Row, Transaction
 from state.home import Home
 from state.ids import ThreadId
+from state.named_queries import Query
 from state.recovery import State, open_state
 from state.stores.jobs import CONSOLIDATION_KEY, Claimed, JobStore, Skipped
 from tests.support.clock import ManualClock

@@ -87,6 +87,30 @@ delete from threads where thread_id = :thread_id;
 select imported_from, imported_digest, imported_at_ms, updated_at_ms from threads
 where thread_id = :thread_id and imported_digest is not null;
 
+-- name: still_to_hear
+-- A condition on a thread `t` for the statements below. With a version it leaves out what is extracted
+-- up to the last change, and what did not go on since memory was reset.
+and not exists (
+    select 1 from resets r
+    where r.version = :version and r.at_ms >= t.updated_at_ms
+        and coalesce(t.imported_at_ms, 0) <= r.at_ms
+)
+and (
+    :version is null
+    or not (
+        exists (
+            select 1 from outputs o
+            where o.version = :version and o.thread_id = t.thread_id
+                and o.source_updated_at_ms >= t.updated_at_ms
+        )
+        or exists (
+            select 1 from jobs j
+            where j.version = :version and j.kind = 'extraction' and j.key = t.thread_id
+                and j.success_watermark_ms >= t.updated_at_ms
+        )
+    )
+)
+
 -- name: idle_candidates
 -- Threads whose last change lies inside the window, the newest first. What is already extracted
 -- up to that change is left out when a version is given, so that it takes no place in the scan; so
@@ -95,26 +119,7 @@ select t.* from threads t indexed by threads_to_learn
 where t.memory_mode = 'enabled' and t.archived = 0 and t.root = 1 and t.preview <> ''
     and t.updated_at_ms between :from_ms and :until_ms
     and t.thread_id not in (select value from json_each(:exclude))
-    and not exists (
-        select 1 from resets r
-        where r.version = :version and r.at_ms >= t.updated_at_ms
-            and coalesce(t.imported_at_ms, 0) <= r.at_ms
-    )
-    and (
-        :version is null
-        or not (
-            exists (
-                select 1 from outputs o
-                where o.version = :version and o.thread_id = t.thread_id
-                    and o.source_updated_at_ms >= t.updated_at_ms
-            )
-            or exists (
-                select 1 from jobs j
-                where j.version = :version and j.kind = 'extraction' and j.key = t.thread_id
-                    and j.success_watermark_ms >= t.updated_at_ms
-            )
-        )
-    )
+    $still_to_hear
 order by t.updated_at_ms desc, t.thread_id
 limit :limit;
 
@@ -124,26 +129,7 @@ limit :limit;
 -- version is given.
 select t.* from threads t
 where t.memory_mode = 'enabled' and t.root = 1 and t.preview <> ''
-    and not exists (
-        select 1 from resets r
-        where r.version = :version and r.at_ms >= t.updated_at_ms
-            and coalesce(t.imported_at_ms, 0) <= r.at_ms
-    )
-    and (
-        :version is null
-        or not (
-            exists (
-                select 1 from outputs o
-                where o.version = :version and o.thread_id = t.thread_id
-                    and o.source_updated_at_ms >= t.updated_at_ms
-            )
-            or exists (
-                select 1 from jobs j
-                where j.version = :version and j.kind = 'extraction' and j.key = t.thread_id
-                    and j.success_watermark_ms >= t.updated_at_ms
-            )
-        )
-    )
+    $still_to_hear
 order by t.updated_at_ms desc, t.thread_id
 limit :limit;
 

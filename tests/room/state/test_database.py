@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from state.database import Database, Queries, Query, parse_named_queries
+from state.database import Database
 from state.errors import DatabaseBusy, DatabaseUnusable
+from state.named_queries import Queries, Query, parse_named_queries
 
 SCHEMA = "create table halves (unit integer not null, half text not null) strict;"
 PUT = Query("test.put", "insert into halves (unit, half) values (:unit, :half)")

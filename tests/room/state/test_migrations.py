@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from state.database import Database, Query
+from state.database import Database
 from state.errors import DatabaseTooNew, DatabaseUnusable, MigrationChanged
 from state.migrations import Migration, known_migrations, migrate
+from state.named_queries import Query
 from tests.support.clock import ManualClock
 
 FIRST = Migration(1, "0001_first", "create table a (x integer) strict;\n")

@@ -10,7 +10,8 @@ from typing import get_args
 
 import pytest
 
-from state.database import Database, Queries, Query, Value
+from state.database import Database, Value
+from state.named_queries import Queries, Query
 from state.stores.threads import PAGE_QUERIES, SortKey
 
 THREADS = 12_000
