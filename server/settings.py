@@ -192,12 +192,9 @@ def _chosen_provider(
         return OPENAI if providers[OPENAI].api_key else OFFLINE
     if chosen == OFFLINE:
         return OFFLINE
-    if chosen not in providers:
-        message = f"model_provider `{chosen}` has no [model_providers.{chosen}]; offline is used"
-    elif providers[chosen].wire_api == "chat":
-        message = f"model provider `{chosen}` speaks the chat API, not built yet; offline is used"
-    else:
+    if chosen in providers:
         return chosen
+    message = f"model_provider `{chosen}` has no [model_providers.{chosen}]; offline is used"
     warnings.append(
         ConfigWarning(message=message, path=path, line=line_of(text, ("model_provider",)))
     )

@@ -83,9 +83,13 @@ class Providers:
         if name in makers:
             return makers[name]()
         settings = self._settings.get(name)
-        if settings is None or settings.wire_api != "responses":
+        if settings is None:
             raise UnknownProvider(name)
         # Imported here: with the offline default nothing of the HTTP client is ever loaded.
+        if settings.wire_api == "chat":
+            from server.agent.models.openai_chat import OpenAIChat
+
+            return OpenAIChat(settings, clock=self._clock, limits=self._limits)
         from server.agent.models.openai_responses import OpenAIResponses
 
         return OpenAIResponses(settings, clock=self._clock, limits=self._limits)

@@ -130,6 +130,8 @@ class Recorded:
 class ResponsesServer:
     """The server; one per test."""
 
+    path, recorded = "/responses", Recorded
+
     def __init__(self) -> None:
         self.requests: list[Recorded] = []
         self.models: list[str] | None = None  # what it lists; None is that there is no such path
@@ -193,7 +195,7 @@ class ResponsesServer:
                     self.model_lists += 1
                     listed = json.dumps({"data": [{"id": one} for one in self.models]})
                     _plain(writer, 200, listed.encode(), {})
-                elif method != "POST" or not path.endswith("/responses"):
+                elif method != "POST" or not path.endswith(self.path):
                     _plain(writer, 404, b'{"error":{"message":"no such path"}}', {})
                 elif not await self._answer(writer, headers, content):
                     return
@@ -206,7 +208,7 @@ class ResponsesServer:
     async def _answer(
         self, writer: asyncio.StreamWriter, headers: Mapping[str, str], content: bytes
     ) -> bool:
-        request = Recorded(headers=headers, body=json.loads(content))
+        request = self.recorded(headers=headers, body=json.loads(content))
         async with self._changed:
             self.requests.append(request)
             self._changed.notify_all()
@@ -274,8 +276,7 @@ class ResponsesServer:
             item["phase"] = reply.phase
         started = {**item, "status": "in_progress", "content": []}
         yield sse({"type": "response.output_item.added", "output_index": 0, "item": started})
-        pieces = _pieces(text, reply.delta_characters)
-        waiting: list[bytes] = []
+        pieces, waiting = _pieces(text, reply.delta_characters), list[bytes]()
         for index, piece in enumerate(pieces):
             if reply.gate is not None and index == (len(pieces) + 1) // 2:
                 yield b"".join(waiting)
@@ -382,8 +383,7 @@ async def _head(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, str]]
     line = await reader.readline()
     if not line.strip():
         return None
-    method, path, _ = line.decode().split(" ", 2)
-    headers = {}
+    (method, path, _), headers = line.decode().split(" ", 2), {}
     while (line := await reader.readline()).strip():
         name, _, value = line.decode().partition(":")
         headers[name.strip().lower()] = value.strip()

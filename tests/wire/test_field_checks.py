@@ -31,20 +31,6 @@ async def test_one_thread_is_learned_while_somebody_waits(tmp_path: Path) -> Non
         assert begun["status"] == "running" and begun["jobId"]
 
 
-@pytest.mark.requirement("FR-G2")
-async def test_a_provider_of_another_api_is_named_and_learning_goes_on_by_rules(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What is missing is said, and nothing is lost meanwhile."""
-    config = provider_config("http://127.0.0.1:1/v1") + 'wire_api = "chat"\n'
-    async with serving(tmp_path, config=config) as home, home.wire.client("pair") as client:
-        [warning] = home.server.services.settings.warnings
-        assert "`mock` speaks the chat API" in warning.message
-        await client.request("thread/import", {"path": str(SAMPLES)})
-        done = await client.request("memory/consolidate/start", {"wait": True})
-        assert done["consolidation"]["status"] == "published"
-
-
 @pytest.mark.requirement("FR-G2", "FR-E5")
 async def test_an_endpoint_that_ignores_the_schema_stores_nothing_and_says_why(
     tmp_path: Path,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.chat_server import ChatServer
 from tests.support.consolidators import SUMMARY
 from tests.support.homes import provider_config, serving
 from tests.support.responses_server import (
@@ -95,6 +96,40 @@ async def test_a_model_extracts_and_consolidates_within_its_tools(tmp_path: Path
     assert (home.home.memories("v1") / "memory_summary.md").read_text("utf-8") == SUMMARY
     assert overview["spending"]["extractionTokens"] > 0
     assert done["inputTokens"] + done["outputTokens"] > 0
+
+
+def _well_in_chat(request: Recorded) -> Reply:
+    """The same work told in messages: each result of a tool is one."""
+    results = [one for one in request.body["messages"] if one["role"] == "tool"]
+    outputs = [{"type": "function_call_output", "output": one["content"]} for one in results]
+    return _well(Recorded(headers=request.headers, body={"input": outputs}))
+
+
+@pytest.mark.requirement("FR-G2")
+async def test_both_phases_and_turns_run_on_a_plain_chat_endpoint(tmp_path: Path) -> None:
+    """No schema, no usage asked for, no parallel calls, no headers: a minimal stub."""
+    async with ChatServer() as model:
+        model.refuses = frozenset({"response_format", "stream_options", "parallel_tool_calls"})
+
+        def choose(request: Recorded) -> Reply | None:
+            if "Answer with one JSON object" in request.text:
+                return says_json(GOOD)
+            return _well_in_chat(request) if "write" in request.tool_names else None
+
+        model.choose = choose
+        config = provider_config(model.base_url) + 'wire_api = "chat"\n'
+        async with serving(tmp_path, config=config) as home, home.wire.client("pair") as client:
+            await client.request("thread/import", {"path": str(SAMPLES)})
+            done = await client.request("memory/consolidate/start", {"wait": True})
+            started = await client.request("thread/start", {})
+            said = {"threadId": started["thread"]["id"], "input": [{"type": "text", "text": "hi"}]}
+            await client.request("turn/start", said)
+            ended = await client.notification("turn/completed")
+        assert done["extraction"]["succeeded"] == 5
+        assert done["consolidation"]["status"] == "published", done
+        assert ended["turn"]["items"][0]["text"].endswith("hi -- mock-final")
+        assert "memories__search" in model.requests[-1].tool_names
+    assert (home.home.memories("v1") / "memory_summary.md").read_text("utf-8") == SUMMARY
 
 
 @pytest.mark.requirement("FR-E5")

@@ -55,17 +55,20 @@ def model_events(
 
     Raises: ProviderFailed.
     """
+    events = (_model_event(one, tools, rate_limits) for one in raw)
+    return joined((one for one in events if one is not None), delta_bytes_max=delta_bytes_max)
+
+
+def joined(events: Iterable[ModelEvent], *, delta_bytes_max: int) -> Iterator[ModelEvent]:
+    """The same events, with neighbouring deltas of one message as one."""
     pending: MessageDelta | None = None
-    for one in raw:
-        event = _model_event(one, tools, rate_limits)
-        if event is None:
-            continue
+    for event in events:
         if isinstance(event, MessageDelta):
             if pending is None:
                 pending = event
                 continue
-            joined = len(pending.text) + len(event.text) <= delta_bytes_max
-            if joined and pending.item_id == event.item_id:
+            fits = len(pending.text) + len(event.text) <= delta_bytes_max
+            if fits and pending.item_id == event.item_id:
                 pending = MessageDelta(item_id=event.item_id, text=pending.text + event.text)
                 continue
             yield pending
