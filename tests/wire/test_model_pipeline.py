@@ -138,7 +138,7 @@ async def test_both_phases_and_turns_run_on_a_plain_chat_endpoint(tmp_path: Path
     [
         says("Here is what I found: small commits."),
         says_json({**GOOD, "extra": 1}),
-        says_json({**GOOD, "raw_memory": "x" * 5_000_000}),
+        Reply(text=json.dumps({**GOOD, "raw_memory": "x" * 5_000_000}), delta_characters=100_000),
         says_json({}),
         Reply(text=json.dumps(GOOD)[:40], delta_characters=20),
         Reply(text=json.dumps(GOOD), cut=True),
