@@ -1,19 +1,36 @@
 """Finds, strips and reads the citation markup of a reply, and counts its use once.
 
-Invariant: no part of the markup is ever visible, however a stream is cut into pieces; text that
-only looks like its beginning is held back and shown as soon as it turns out not to be one.
+Invariant: no part of the markup is ever visible, and none of an echoed memory section, however a
+stream is cut into pieces; text that only looks like a beginning is held back and shown as soon as
+it turns out not to be one.
 """
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from memory_read.framed import (
+    BEGINS,
+    CORRECTIONS_BEGIN,
+    CORRECTIONS_END,
+    ENDS,
+    NOTES_BEGIN,
+    NOTES_END,
+)
 from state.ids import ThreadId
 from state.recovery import State
 
 OPEN = "<oai-mem-citation>"
 CLOSE = "</oai-mem-citation>"
+_CLOSE_OF = {
+    OPEN: CLOSE,
+    BEGINS: ENDS,
+    NOTES_BEGIN: NOTES_END,
+    CORRECTIONS_BEGIN: CORRECTIONS_END,
+}
+_MAY_OPEN = re.compile("[<=]")
+"""How every opening tag begins."""
 BODY_CHARS_MAX = 65_536
 IDS_COUNTED_MAX = 256
 _U32_MAX = 2**32 - 1
@@ -77,48 +94,52 @@ class CitationStripper:
 
     def __init__(self) -> None:
         self._pending = ""
-        self._inside = False
+        self._inside: str | None = None
+        """The opening tag of the block that is not yet closed."""
         self._body = ""
         self._bodies: list[str] = []
 
     def feed(self, delta: str) -> str:
         """The text that became visible with this piece; it may be empty."""
         self._pending += delta
+        if self._inside is None and not _MAY_OPEN.search(self._pending):
+            visible_now, self._pending = self._pending, ""
+            return visible_now
         visible: list[str] = []
         while True:
-            tag = CLOSE if self._inside else OPEN
-            before, found, after = self._pending.partition(tag)
-            if not found:
-                held = _held_back(self._pending, tag)
+            tags = _OPENINGS if self._inside is None else (_CLOSE_OF[self._inside],)
+            at, tag = _first(self._pending, tags)
+            if tag is None:
+                held = max(_held_back(self._pending, one) for one in tags)
                 self._take(self._pending[: len(self._pending) - held], visible)
                 self._pending = self._pending[len(self._pending) - held :]
                 return "".join(visible)
-            self._take(before, visible)
-            self._pending = after
-            if self._inside:
+            self._take(self._pending[:at], visible)
+            self._pending = self._pending[at + len(tag) :]
+            if self._inside is None:
+                self._inside = tag
+            else:
                 self._close()
-            self._inside = not self._inside
 
     def finish(self) -> tuple[str, Citation | None]:
         """The rest that is visible, and the citation; a block without an end ends here."""
         visible: list[str] = []
         self._take(self._pending, visible)
         self._pending = ""
-        if self._inside:
+        if self._inside is not None:
             self._close()
-            self._inside = False
         return "".join(visible), _read_bodies(self._bodies)
 
     def _take(self, text: str, visible: list[str]) -> None:
-        if not self._inside:
+        if self._inside is None:
             visible.append(text)
-        elif len(self._body) < BODY_CHARS_MAX:
+        elif self._inside == OPEN and len(self._body) < BODY_CHARS_MAX:
             self._body += text[: BODY_CHARS_MAX - len(self._body)]
 
     def _close(self) -> None:
-        if sum(map(len, self._bodies)) < BODY_CHARS_MAX:
+        if self._inside == OPEN and sum(map(len, self._bodies)) < BODY_CHARS_MAX:
             self._bodies.append(self._body)
-        self._body = ""
+        self._body, self._inside = "", None
 
 
 def strip_citations(text: str) -> tuple[str, Citation | None]:
@@ -129,20 +150,41 @@ def strip_citations(text: str) -> tuple[str, Citation | None]:
     return visible + tail, citation
 
 
-async def count_usage(state: State, version: str, citation: Citation) -> int:
+def _any_thread(thread_id: ThreadId) -> bool:
+    return True
+
+
+async def count_usage(
+    state: State,
+    version: str,
+    citation: Citation,
+    *,
+    seen: Callable[[ThreadId], bool] = _any_thread,
+) -> int:
     """Count one use of each thread that a message cites; how many were known.
 
-    Call it once for a message, and not for threads that leave no trace.
+    `seen` says whether the writer of the message was told of that thread by memory; a model that
+    makes ids up, or has them from elsewhere, changes no ranking. Call it once for a message, and
+    not for threads that leave no trace.
 
     Raises: DatabaseBusy, DatabaseUnusable.
     """
-    thread_ids = citation.thread_ids()[:IDS_COUNTED_MAX]
+    thread_ids = [one for one in citation.thread_ids() if seen(one)][:IDS_COUNTED_MAX]
     if not thread_ids:
         return 0
     async with state.database.writing() as tx:
         return await state.outputs.count_usage(
             tx, version=version, thread_ids=thread_ids, now_ms=state.clock.now_ms()
         )
+
+
+_OPENINGS = tuple(_CLOSE_OF)
+
+
+def _first(text: str, tags: tuple[str, ...]) -> tuple[int, str | None]:
+    """Where the first of these tags stands, and which it is."""
+    found = [(at, tag) for tag in tags if (at := text.find(tag)) >= 0]
+    return min(found) if found else (0, None)
 
 
 def _held_back(text: str, tag: str) -> int:

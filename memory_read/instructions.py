@@ -1,8 +1,9 @@
 """The section about memory in the model's instructions: its rules, the summary, pending notes.
 
-Invariant: the section depends on the settings and the files alone, so that every client, mode and
-minute gets the same bytes. Memory text inside it is inert: it cannot end its own frame, and what
-pretends to be another voice is withheld.
+Invariant: the section depends on the settings, the files of memory, the workspace and the day of
+UTC alone, so that every client, mode and minute gets the same bytes; what a thread was given is
+recorded with it. Memory text inside it is inert: it cannot end its own frame, and what pretends to
+be another voice is withheld.
 """
 
 import importlib.resources
@@ -12,21 +13,24 @@ from functools import cache
 from string import Template
 from typing import Literal
 
-from memory_read.inert import made_inert
-from memory_read.snapshot import MemorySnapshot, PendingNote
+from memory_read.framed import BEGINS as BEGINS
+from memory_read.framed import CORRECTIONS_BEGIN as CORRECTIONS_BEGIN
+from memory_read.framed import CORRECTIONS_END as CORRECTIONS_END
+from memory_read.framed import ENDS as ENDS
+from memory_read.framed import NOTES_BEGIN as NOTES_BEGIN
+from memory_read.framed import NOTES_END as NOTES_END
+from memory_read.framed import Framed, Recalled, framed
+from memory_read.pointers import PointerCheck, check, pointer_lines
+from memory_read.snapshot import MemorySnapshot, PendingNote, SummaryMissing
+from memory_read.standing import Standing
 from state.home import Home
-from state.policy.budget import chunk_utf8, cut_at_lines, estimate_tokens
+from state.policy.budget import chunk_utf8, estimate_tokens
 
 SUMMARY_TOKENS_MAX = 2_500
-NOTES_TOKENS_MAX = 600
 PART_BYTES_MAX = {"v2": 8_900}
 """Versions whose section comes in parts of at most so many bytes; joined they are the section."""
-BEGINS = "========= MEMORY_SUMMARY BEGINS ========="
-ENDS = "========= MEMORY_SUMMARY ENDS ========="
-NOTES_BEGIN = "========= PENDING_NOTES BEGIN ========="
-NOTES_END = "========= PENDING_NOTES END ========="
 
-NoSection = Literal["use_off", "no_summary"]
+NoSection = Literal["use_off"] | SummaryMissing
 
 _TOOL_WAYS = (
     "Look into it with the tools `list`, `read` and `search` of the namespace `memories`. Their "
@@ -48,8 +52,15 @@ class MemorySection:
     """Why there is no section; None when there is one."""
     withheld_lines: int = 0
     """Lines of memory that looked like somebody else's voice and were left out."""
+    invisible_characters: int = 0
+    """Characters that nobody sees and that were left out."""
     notes: int = 0
-    """Pending notes that the section holds."""
+    """Pending notes that the section holds, corrections among them."""
+    corrections: int = 0
+    dated_lines: int = 0
+    """Lines with the day of their last confirmation, since that is long ago."""
+    doubtful_pointers: int = 0
+    """Files and symbols that memory names and this workspace does not have as named."""
 
 
 def memory_section(
@@ -59,22 +70,38 @@ def memory_section(
     tokens_max: int = SUMMARY_TOKENS_MAX,
     use: bool,
     dedicated_tools: bool,
+    now_ms: int | None = None,
+    cwd: str | None = None,
 ) -> MemorySection:
-    """The section for a thread that starts now; blocks on files."""
+    """The section for a thread that starts now; blocks on files.
+
+    With `now_ms` lines that were confirmed long ago carry their day; with `cwd` what memory names
+    of that workspace is looked for in it.
+    """
     if not use:
         return MemorySection(parts=(), tokens=0, reason="use_off")
     memory = MemorySnapshot(home, version)
     summary = memory.summary()
     notes = memory.pending_notes()
     if summary is None and not notes:
-        return MemorySection(parts=(), tokens=0, reason="no_summary")
-    return render_section(
+        return MemorySection(parts=(), tokens=0, reason=memory.why_no_summary())
+    recalled = Recalled(
+        summary=summary,
+        notes=notes,
+        standing=memory.standing(),
+        confirmations=memory.confirmations() if now_ms is not None else None,
+        now_ms=now_ms or 0,
+    )
+    found = framed(recalled, tokens_max=tokens_max)
+    pointers = PointerCheck(marks=()) if cwd is None else check(cwd, found.summary)
+    if doubts := pointer_lines(pointers):
+        found = framed(recalled, tokens_max=tokens_max, doubts=doubts)
+    return _section(
         str(memory.folder),
-        summary,
-        notes,
+        found,
         version=version,
-        tokens_max=tokens_max,
         dedicated_tools=dedicated_tools,
+        doubtful=len(pointers.doubtful),
     )
 
 
@@ -93,8 +120,14 @@ def render_section(
     dedicated_tools: bool,
 ) -> MemorySection:
     """The section made of these values alone."""
-    summary_part, withheld = _summary_part(summary, tokens_max)
-    notes_part, shown, withheld_notes = _notes_part(notes)
+    standing = Standing((note.path, note.text) for note in notes)
+    found = framed(Recalled(summary=summary, notes=notes, standing=standing), tokens_max=tokens_max)
+    return _section(base_path, found, version=version, dedicated_tools=dedicated_tools, doubtful=0)
+
+
+def _section(
+    base_path: str, memory: Framed, *, version: str, dedicated_tools: bool, doubtful: int
+) -> MemorySection:
     note_way = (
         _TOOL_NOTE if dedicated_tools else Template(_FILE_NOTE).substitute(base_path=base_path)
     )
@@ -103,51 +136,20 @@ def render_section(
         at="" if dedicated_tools else f"{base_path}/",
         ways=_TOOL_WAYS if dedicated_tools else _FILE_WAYS,
         note_way=note_way,
-        summary_part=summary_part,
-        notes_part=notes_part,
+        memory_part=memory.text,
     )
     most = PART_BYTES_MAX.get(version)
     return MemorySection(
         parts=(text,) if most is None else tuple(chunk_utf8(text, most)),
         tokens=estimate_tokens(text),
         reason=None,
-        withheld_lines=withheld + withheld_notes,
-        notes=shown,
+        withheld_lines=memory.withheld,
+        invisible_characters=memory.invisible,
+        notes=memory.notes,
+        corrections=memory.corrections,
+        dated_lines=memory.marked,
+        doubtful_pointers=doubtful,
     )
-
-
-def _summary_part(summary: str | None, tokens_max: int) -> tuple[str, int]:
-    if summary is None:
-        return "No summary has been made yet.\n", 0
-    inert = made_inert(summary.strip())
-    cut = cut_at_lines(inert.text, tokens_max=tokens_max)
-    return f"{BEGINS}\n{cut}\n{ENDS}\n", inert.withheld
-
-
-def _notes_part(notes: Sequence[PendingNote]) -> tuple[str, int, int]:
-    """The newest notes that fit, in the order of their names."""
-    kept: list[str] = []
-    left, withheld = NOTES_TOKENS_MAX, 0
-    for note in reversed(notes):
-        inert = made_inert(note.text.strip())
-        text = f"{note.path}:\n{cut_at_lines(inert.text, tokens_max=NOTES_TOKENS_MAX // 2)}"
-        left -= estimate_tokens(text)
-        if left < 0:
-            break
-        kept.append(text)
-        withheld += inert.withheld
-    if not kept:
-        return "", 0, 0
-    lines = [
-        "The user asked to remember, correct or forget the following since the summary was made. "
-        "Where a note and the summary differ, the note is right:",
-        NOTES_BEGIN,
-        *reversed(kept),
-        NOTES_END,
-    ]
-    if len(kept) < len(notes):
-        lines.append(f"{len(notes) - len(kept)} older notes did not fit here.")
-    return "\n" + "\n".join(lines) + "\n", len(kept), withheld
 
 
 @cache

@@ -1,14 +1,18 @@
 """The published memory as one thread may see it: today, the whole folder of its version.
 
-Invariant: memory text reaches a prompt, a tool's result or a client only from here, and no secret
-with it. Files are read afresh, never through a link. All functions block; call them in a thread.
+Invariant: memory text reaches a prompt, a tool's result or a client only from here, no secret with
+it and no line that the user asked to forget. Files are read afresh, never through a link. All
+functions block; call them in a thread.
 """
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from memory_read.dating import Confirmations
+from memory_read.standing import FORGOTTEN, Standing, changes_others
 from state.errors import PathRefused
 from state.home import Home
 from state.policy.redaction import redact, redact_json
@@ -17,15 +21,23 @@ from state.workspace.layout import (
     HANDBOOK,
     NOTES,
     RAW_MEMORIES,
+    RECAPS,
+    SKILLS,
     SUMMARY,
 )
 from state.workspace.merges import has_conflict
+from state.workspace.passages import Passage, read_passages
 from state.workspace.repo import Baseline
-from state.workspace.root import ConfinedRoot
+from state.workspace.root import FILE_BYTES_MAX, ConfinedRoot
 from state.workspace.snapshot import FileContent
 
 FILES_MAX = 200
+RECAPS_MAX = 512
+RECAP_BYTES_MAX = 65_536
 PAGES_MAX = 10
+STAMP_CHARS = 19
+"""Of the time that the name of a note begins with."""
+SummaryMissing = Literal["no_summary", "blank", "unreadable"]
 _KNOWN_FILES = frozenset({SUMMARY, HANDBOOK, RAW_MEMORIES, DIFF_FILE})
 
 
@@ -55,20 +67,41 @@ class MemorySnapshot:
     def summary(self) -> str | None:
         """The whole summary as it stands; None when it is missing, unreadable or blank.
 
-        Where a merge was left undone in it, the version that was published last.
+        Where a merge was left undone in it, the version that was published last. Lines that the
+        user asked to forget are replaced.
         """
         text = self._text(SUMMARY)
         if text is not None and has_conflict(text):
             published = Baseline(self.folder).snapshot().text(SUMMARY)
             text = None if published is None else redact(published)
-        return text if text is not None and text.strip() else None
+        if text is None or not text.strip():
+            return None
+        return self.forgetting().cleaned(text, path=SUMMARY)
+
+    def why_no_summary(self) -> SummaryMissing:
+        """Why `summary` gave none: there is no file, it cannot be read, or nothing stands in it."""
+        if not os.path.lexists(self.folder / SUMMARY):
+            return "no_summary"
+        data = self._bytes(SUMMARY)
+        text = None if data is None else _decoded(data)
+        # One that says something and is no summary is an undone merge over nothing published.
+        return "blank" if text is not None and not text.strip() else "unreadable"
+
+    def notes(self) -> tuple[PendingNote, ...]:
+        """Every note of the user, the oldest first; of very many the newest.
+
+        Within one second what corrects or forgets is the later one: it is about the others.
+        """
+        notes = []
+        for path in self._note_paths():
+            text = self._text(path)
+            if text is not None and text.strip():
+                notes.append(PendingNote(path=path, text=text))
+        return tuple(sorted(notes, key=_made))
 
     def pending_notes(self) -> tuple[PendingNote, ...]:
-        """Notes that are not part of the published state, by name."""
-        try:
-            paths = [path for path in self._files_below(NOTES) if path.endswith(".md")]
-        except (PathRefused, OSError):
-            return ()
+        """Notes that are not part of the published state, in the same order."""
+        paths = self._note_paths()
         if not paths:
             return ()
         published = Baseline(self.folder).blob_ids(NOTES)
@@ -80,7 +113,38 @@ class MemorySnapshot:
             text = _decoded(data)
             if text is not None and text.strip():
                 notes.append(PendingNote(path=path, text=redact(text)))
-        return tuple(notes)
+        return tuple(sorted(notes, key=_made))
+
+    def standing(self) -> Standing:
+        """What the notes say of the other lines of memory."""
+        notes = self.notes()
+        if not notes:
+            return Standing(())
+        pending = {note.path for note in self.pending_notes()}
+        worked_in = {note.path for note in notes} - pending
+        return Standing(((note.path, note.text) for note in notes), worked_in=worked_in)
+
+    def forgetting(self) -> Standing:
+        """What the notes ask to forget, without what they correct."""
+        notes = self.notes()
+        return Standing(
+            ((note.path, note.text) for note in notes), worked_in={note.path for note in notes}
+        )
+
+    def confirmations(self) -> Confirmations:
+        """When what was last said, as recaps and notes tell."""
+        found = Confirmations()
+        try:
+            recaps = self._files_below(RECAPS, files_max=RECAPS_MAX)
+        except (PathRefused, OSError):
+            recaps = ()
+        for path in recaps:
+            text = self._text(path, bytes_max=RECAP_BYTES_MAX)
+            if text is not None:
+                found.add_recap(path.rpartition("/")[2], text)
+        for note in self.notes():
+            found.add_note(note.path.rpartition("/")[2], note.text)
+        return found
 
     def stray_files(self) -> tuple[StrayFile, ...]:
         """Files at the top that no part of the system writes; tools still find them."""
@@ -92,6 +156,46 @@ class MemorySnapshot:
         return tuple(
             StrayFile(path=name, reason=reason) for name in names if name not in _KNOWN_FILES
         )
+
+    def lines(self, path: str, first: int, last: int) -> str | None:
+        """Lines as they stand in their file, counted from 1, with secrets masked; None without.
+
+        Also those that were corrected since: a correction may be corrected in turn.
+        """
+        every = (self._text(path) or "").split("\n")
+        return "\n".join(every[first - 1 : last]) if 1 <= first <= last <= len(every) else None
+
+    def places_of(self, path: str, count: int, wanted: Callable[[str], bool]) -> tuple[int, ...]:
+        """Where so many lines of a file begin that are wanted together."""
+        every = (self._text(path) or "").split("\n")
+        return tuple(
+            start + 1
+            for start in range(len(every) - count + 1)
+            if wanted("\n".join(every[start : start + count]))
+        )
+
+    def published_paths(self) -> tuple[str, ...]:
+        """Every file that is memory: summary and handbook, skills, recaps from the newest on.
+
+        Notes are not among them, nor what code keeps there for the next consolidation.
+        """
+        try:
+            every = tuple(self._root.walk())
+        except (PathRefused, OSError):
+            return ()
+        skills = [path for path in every if path.startswith(f"{SKILLS}/")]
+        recaps = [path for path in every if path.startswith(f"{RECAPS}/")]
+        top = [path for path in (SUMMARY, HANDBOOK) if path in every]
+        return (*top, *skills, *reversed(recaps))
+
+    def whole(self, path: str, standing: Standing) -> str | None:
+        """A file with all its lines that stand; None when nothing of it does, or it is no text."""
+        text = self.summary() if path == SUMMARY else self._text(path)
+        return None if text is None else standing.shown(text, path=path)
+
+    def note(self, path: str) -> str | None:
+        """The text of a note; None where there is none."""
+        return self._text(path) if path.startswith(f"{NOTES}/") else None
 
     def list(self, **arguments: Any) -> Mapping[str, object]:
         """A folder's children.
@@ -114,6 +218,18 @@ class MemorySnapshot:
         """
         return self._clean(self._root.search(**arguments))
 
+    def passages(
+        self, path: str, passages: Sequence[Passage], *, stamp: str
+    ) -> Sequence[str | None] | None:
+        """Pieces of a file that stand as they did, the others None; None when the file changed."""
+        try:
+            found = read_passages(self._root, path, passages, stamp=stamp)
+        except (PathRefused, OSError):
+            return None
+        if found is None:
+            return None
+        return [None if one is None else redact(one.decode(errors="replace")) for one in found]
+
     def add_note(self, filename: str, note: str) -> None:
         """Keep a note for the next consolidation.
 
@@ -123,9 +239,16 @@ class MemorySnapshot:
 
     def _clean(self, result: Mapping[str, object]) -> Mapping[str, object]:
         cleaned: Mapping[str, object] = redact_json(result)
-        return cleaned
+        standing = self.standing()
+        return cleaned if standing.says_nothing else _standing_only(cleaned, standing)
 
-    def _files_below(self, folder: str) -> tuple[str, ...]:
+    def _note_paths(self) -> tuple[str, ...]:
+        try:
+            return tuple(path for path in self._files_below(NOTES) if path.endswith(".md"))
+        except (PathRefused, OSError):
+            return ()
+
+    def _files_below(self, folder: str, *, files_max: int = FILES_MAX) -> tuple[str, ...]:
         """The visible files of a folder by name; of very many the last, which are the newest."""
         paths: tuple[str, ...] = ()
         cursor: str | None = None
@@ -137,16 +260,16 @@ class MemorySnapshot:
             if not isinstance(following, str):
                 break
             cursor = following
-        return paths[-FILES_MAX:]
+        return paths[-files_max:]
 
-    def _text(self, path: str) -> str | None:
-        data = self._bytes(path)
+    def _text(self, path: str, *, bytes_max: int = FILE_BYTES_MAX) -> str | None:
+        data = self._bytes(path, bytes_max=bytes_max)
         text = None if data is None else _decoded(data)
         return None if text is None else redact(text)
 
-    def _bytes(self, path: str) -> bytes | None:
+    def _bytes(self, path: str, *, bytes_max: int = FILE_BYTES_MAX) -> bytes | None:
         try:
-            return self._root.read_bytes(path)
+            return self._root.read_bytes(path, bytes_max=bytes_max)
         except (PathRefused, OSError):
             return None
 
@@ -156,3 +279,29 @@ def _decoded(data: bytes) -> str | None:
         return data.decode()
     except UnicodeDecodeError:
         return None
+
+
+def _made(note: PendingNote) -> tuple[str, bool, str]:
+    name = note.path.rpartition("/")[2]
+    return name[:STAMP_CHARS], changes_others(note.text), name
+
+
+def _standing_only(result: Mapping[str, object], standing: Standing) -> Mapping[str, object]:
+    """A result with the lines that no longer stand replaced, and no hit in a forgotten one."""
+    changed = dict(result)
+    content, matches, entries = (result.get(name) for name in ("content", "matches", "entries"))
+    if isinstance(entries, list):
+        changed["entries"] = [one for one in entries if not standing.hides(one["path"])]
+    if isinstance(content, str):
+        changed["content"] = standing.cleaned(content, path=str(result.get("path", "")))
+    if isinstance(matches, list):
+        kept = []
+        for match in matches:
+            if standing.hides(match["path"]):
+                continue
+            cleaned = standing.cleaned(match["content"], path=match["path"])
+            hit = match["match_line_number"] - match["content_start_line_number"]
+            if cleaned.split("\n")[hit] != FORGOTTEN:
+                kept.append({**match, "content": cleaned})
+        changed["matches"] = kept
+    return changed

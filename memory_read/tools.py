@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from memory_read.arguments import FieldType, parse_arguments
-from memory_read.notes import NAME_FORM, check_file_name, masked_note
 from memory_read.snapshot import MemorySnapshot
 from state.clock import Clock
 from state.errors import PathRefused, WorkspaceUnsafe
 from state.home import Home
+from state.policy.note_form import NAME_FORM, check_file_name, masked_note
 
 NAMESPACE = "memories"
 ARGUMENT_CHARS_MAX = 262_144
@@ -71,13 +71,20 @@ class MemoryTool:
         return json.dumps(result, ensure_ascii=False, separators=(",", ":"))
 
 
-def memory_tools(home: Home, version: str, clock: Clock) -> tuple[MemoryTool, ...]:
-    """The tools over the memory of a version, in the order in which a model is given them."""
+def memory_tools(
+    home: Home, version: str, clock: Clock, *, keep: Callable[[str, str], None] | None = None
+) -> tuple[MemoryTool, ...]:
+    """The tools over the memory of a version, in the order in which a model is given them.
+
+    `keep` writes a note for good, by its name and text, and blocks until it stands; without it the
+    note is a file of the folder and no more.
+    """
     memory = MemorySnapshot(home, version)
+    write = keep if keep is not None else memory.add_note
 
     def add_note(text: str) -> Result:
         given = parse_arguments(text, _NOTE, required=("filename", "note"))
-        return _add_note(memory, given["filename"], given["note"], now_ms=clock.now_ms())
+        return _add_note(write, given["filename"], given["note"], now_ms=clock.now_ms())
 
     def list_folder(text: str) -> Result:
         return memory.list(**parse_arguments(text, _LIST))
@@ -88,6 +95,16 @@ def memory_tools(home: Home, version: str, clock: Clock) -> tuple[MemoryTool, ..
     def search_files(text: str) -> Result:
         return memory.search(**parse_arguments(text, _SEARCH, required=("queries",)))
 
+    return _described(add_note, list_folder, read_file, search_files)
+
+
+Work = Callable[[str], Result]
+
+
+def _described(
+    add_note: Work, list_folder: Work, read_file: Work, search_files: Work
+) -> tuple[MemoryTool, ...]:
+    """The tools as a model sees them."""
     return (
         MemoryTool(
             name="add_ad_hoc_note",
@@ -131,11 +148,13 @@ def memory_tools(home: Home, version: str, clock: Clock) -> tuple[MemoryTool, ..
     )
 
 
-def _add_note(memory: MemorySnapshot, filename: str, note: str, *, now_ms: int) -> Result:
+def _add_note(
+    write: Callable[[str, str], None], filename: str, note: str, *, now_ms: int
+) -> Result:
     check_file_name(filename, now_ms=now_ms)
     kept = masked_note(note)
     try:
-        memory.add_note(filename, kept)
+        write(filename, kept)
     except PathRefused as refusal:
         if str(refusal).endswith("already exists"):
             raise PathRefused(f"ad-hoc note '{filename}' already exists") from refusal

@@ -5,7 +5,6 @@ once; what one version waits for or fails at never holds another one back.
 """
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -17,11 +16,9 @@ from memory_write.phase2.run import Phase2
 from memory_write.ports import Announcer, Models, Quota, Steps, no_steps
 from memory_write.recipes import RECIPES
 from memory_write.scheduler import ConsolidateReport, Scheduler
-from state.errors import PathRefused, StateError, WorkspaceUnsafe
+from memory_write.withdrawals import Withdrawals
 from state.ids import ThreadId
 from state.recovery import State
-
-_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +56,16 @@ def lanes_of(
         )
         return Lane(version, scheduler)
 
-    return Lanes([lane(version) for version in settings.versions], tuple(phase2.values()))
+    lanes = [lane(version) for version in settings.versions]
+    return Lanes(lanes, Withdrawals(phase2, state.clock))
 
 
 class Lanes:
     """All lanes, started, ordered and stopped as one."""
 
-    def __init__(self, lanes: Sequence[Lane], withdrawing: Sequence[Phase2] = ()) -> None:
+    def __init__(self, lanes: Sequence[Lane], withdrawals: Withdrawals | None = None) -> None:
         self._lanes = tuple(lanes)
-        self._withdrawing = tuple(withdrawing)
+        self._withdrawals = withdrawals
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -76,8 +74,15 @@ class Lanes:
 
     def start(self) -> None:
         """Begin in every lane."""
+        if self._withdrawals is not None:
+            self._withdrawals.start()
         for lane in self._lanes:
             lane.scheduler.start()
+
+    def enable(self, enabled: bool) -> None:
+        """Let every lane learn from now on, or end what works and begin nothing more."""
+        for lane in self._lanes:
+            lane.scheduler.enable(enabled)
 
     def nudge(self, thread_id: ThreadId) -> None:
         """A turn with input began in this thread; returns at once."""
@@ -89,17 +94,27 @@ class Lanes:
         for lane in self._lanes:
             lane.scheduler.wake()
 
-    async def withdraw(self) -> None:
+    @property
+    def pending_withdrawals(self) -> Mapping[str, str]:
+        """By version, why something that went may still stand in its memory."""
+        return {} if self._withdrawals is None else self._withdrawals.pending
+
+    async def before_reading(self) -> None:
+        """Take out what an earlier owner could not; before anybody reads memory.
+
+        Raises: DatabaseBusy, DatabaseUnusable.
+        """
+        if self._withdrawals is not None:
+            await self._withdrawals.before_reading()
+
+    async def withdraw(self) -> Mapping[str, str]:
         """Take out of memory, at once and without a model, what deleted or barred threads said.
 
-        What cannot be done now is asked for already, and done by the next pass.
+        What cannot be done now is tried until it is done; those versions, with the reason.
         """
-        for phase2 in self._withdrawing:
-            try:
-                await phase2.take_out()
-            except (StateError, PathRefused, WorkspaceUnsafe, OSError) as error:
-                _LOG.warning("a withdrawal has to wait: %s", error)
+        pending = {} if self._withdrawals is None else await self._withdrawals.now()
         self.wake()
+        return pending
 
     async def consolidate(self, *, only: ThreadId | None) -> Mapping[str, ConsolidateReport]:
         """Run both phases of every version now; what came of each, by version.
@@ -128,4 +143,6 @@ class Lanes:
 
     async def stop(self, drain_s: float) -> None:
         """End all lanes, side by side."""
+        if self._withdrawals is not None:
+            await self._withdrawals.stop()
         await asyncio.gather(*(lane.scheduler.stop(drain_s) for lane in self._lanes))

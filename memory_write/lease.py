@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from state.errors import DatabaseBusy, LeaseLost
+from state.errors import DatabaseBusy, LeaseLost, StateError
 from state.recovery import State
 from state.stores.jobs import Claim
 
@@ -62,3 +62,12 @@ async def _until_lost(state: State, claim: Claim, *, heartbeat_s: int, lease_s: 
         if not kept:
             return
         alive_until_ms = clock.now_ms() + lease_s * 1_000
+
+
+async def is_lost(state: State, claim: Claim) -> bool:
+    """Whether somebody else has the job or ended it; unknown is no."""
+    try:
+        async with state.database.reading() as read:
+            return not await state.jobs.holds(read, claim)
+    except StateError:
+        return False

@@ -31,6 +31,10 @@ class Phase1Limits:
     retry_delay_s: int = RETRY_DELAY_S
     prune_rows_max: int = 200
     call_seconds_max: int = 600
+    parts_max: int = 16
+    """Calls for one session of which even what was said is more than a window."""
+    job_days_max: int = 365
+    jobs_pruned_max: int = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +79,7 @@ class MemorySettings:
     generate: bool = True
     extract_model: str | None = None
     consolidation_model: str | None = None
+    consolidation_service_tier: str | None = None
     phase1: Phase1Limits = Phase1Limits()
     phase2: Phase2Limits = Phase2Limits()
     budget: DailyBudget = DailyBudget()

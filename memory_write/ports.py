@@ -6,7 +6,7 @@ Each port is small and stands with the one who needs it; `server/` implements th
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from state.ids import ThreadId
 from state.policy.budget import chunk_utf8
@@ -46,6 +46,7 @@ class ModelChoice:
     provider: str | None = None
     model: str | None = None
     effort: str | None = None
+    service_tier: str | None = None
 
 
 class ModelFailed(Exception):
@@ -106,6 +107,13 @@ class ExtractionReply:
 
     text: str
     use: ModelUse = field(default_factory=ModelUse)
+
+
+@runtime_checkable
+class HearsWhole(Protocol):
+    """An extraction model without a window: it takes a session whole, whatever its length."""
+
+    hears_whole: bool
 
 
 class ExtractionModel(Protocol):

@@ -3,6 +3,7 @@
 A phase asks its recipe and never the version's name, so another version is another value here.
 """
 
+import hashlib
 import importlib.resources
 import re
 from collections.abc import Mapping
@@ -20,6 +21,8 @@ from state.workspace.layout import (
     SUMMARY_FIRST_LINE,
 )
 
+EXTRACTION_RULES = "2"
+"""Raised when code hears otherwise than before; the prompts count by themselves."""
 _SLOT = re.compile(r"\{\{([a-z_]+)\}\}")
 
 
@@ -147,6 +150,14 @@ V2 = Recipe(
 )
 
 RECIPES: Mapping[str, Recipe] = MappingProxyType({one.version: one for one in (V1, V2)})
+
+
+@cache
+def extraction_rules(version: str) -> str:
+    """One value for all that decides how sessions are heard; another one after an upgrade."""
+    recipe = recipe_of(version)
+    texts = (template(recipe.extraction_instructions), template(recipe.extraction_input))
+    return hashlib.sha256("\0".join((EXTRACTION_RULES, *texts)).encode()).hexdigest()[:16]
 
 
 def recipe_of(version: str) -> Recipe:

@@ -9,12 +9,13 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from memory_write.errors import WorkCancelled
+from memory_write.housekeeping import keep_house
 from memory_write.limits import MemorySettings
-from memory_write.loss import is_lost
+from memory_write.loss import is_lost, notes_back
 from memory_write.material import Material, look_for_material
 from memory_write.phase1.report import Phase1Report
 from memory_write.phase1.run import BusyThreads, GoOn
@@ -104,6 +105,7 @@ class Scheduler:
         self._loop: asyncio.Task[None] | None = None
         self._passes: set[asyncio.Task[ConsolidateReport]] = set()
         self._stopping = False
+        self._wanted = False  # whether it runs by itself, once learning is switched on
         self._nudged_at_s: float | None = None
         """When a nudge last set off a pass; a start or a timer leaves the first nudge free."""
         self._backlog_passes = 0
@@ -112,8 +114,20 @@ class Scheduler:
 
     def start(self) -> None:
         """Begin; the first pass takes up what an earlier owner left."""
+        self._wanted = True
         if self._settings.enabled and self._loop is None and not self._stopping:
             self._loop = asyncio.create_task(self._run(), name="memory scheduler")
+
+    def enable(self, enabled: bool) -> None:
+        """Learn from now on, or end what works and begin nothing more."""
+        self._settings = replace(self._settings, enabled=enabled)
+        if enabled and self._wanted:
+            self.start()
+        elif not enabled and self._loop is not None:
+            self._loop.cancel()
+            self._loop = None
+            for task in self._passes:
+                task.cancel()
 
     def nudge(self, thread_id: ThreadId) -> None:
         """A turn with input began in this thread; returns at once."""
@@ -246,7 +260,7 @@ class Scheduler:
             raise
 
     async def _automatic(self) -> ConsolidateReport:
-        await self._prune()
+        await keep_house(self._state, self._settings)
         phase1 = await self._hear(everything=False, only=None)
         if phase1.more and self._backlog_passes < BACKLOG_PASSES_MAX:
             # With a cooldown after each success, a consolidation now would make the rest wait.
@@ -316,20 +330,6 @@ class Scheduler:
         _LOG.info("consolidation: %s %s", phase2.status, phase2.reason or "")
         return ConsolidateReport(phase1=phase1, phase2=phase2)
 
-    async def _prune(self) -> None:
-        try:
-            async with self._state.database.writing() as tx:
-                await self._state.outputs.prune(
-                    tx,
-                    version=self._settings.version,
-                    unused_days_max=self._settings.phase2.unused_days_max,
-                    rows_max=self._settings.phase1.prune_rows_max,
-                    now_ms=self._clock.now_ms(),
-                )
-        except StateError as error:
-            # Old rows may stay a little longer; the pass is worth more.
-            _LOG.warning("old outputs could not be pruned: %s", error)
-
     async def _handed_on(self, cooldown_s: int) -> bool:
         async with self._state.database.reading() as read:
             return await self._backlog.consolidation_due(
@@ -342,6 +342,7 @@ class Scheduler:
     async def _look(self) -> tuple[Material, bool]:
         """What others left in the folder, and whether a consolidation has not seen it."""
         version = self._settings.version
+        await self._notes_back()
         found = await asyncio.to_thread(look_for_material, self._state.home.memories(version))
         if self._consolidated is not None:
             return found, found != self._consolidated
@@ -375,6 +376,13 @@ class Scheduler:
                 await self._state.jobs.enqueue_consolidation(
                     tx, version=version, watermark_ms=0, urgent=True
                 )
+
+    async def _notes_back(self) -> None:
+        try:
+            await notes_back(self._state, recipe_of(self._settings.version))
+        except (StateError, OSError) as error:
+            # A folder that cannot be used is told by the consolidation; the notes wait for it.
+            _LOG.warning("notes of memory %s wait: %s", self._settings.version, error)
 
     async def _has_memory(self) -> bool:
         async with self._state.database.reading() as read:

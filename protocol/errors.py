@@ -14,6 +14,7 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 OVERLOADED = -32001
+REQUEST_CANCELLED = -32800
 
 
 class WireError(Exception):
@@ -98,6 +99,15 @@ def overloaded() -> WireError:
     return WireError(OVERLOADED, "Server overloaded; retry later.")
 
 
+def cancelled() -> WireError:
+    """The client took its request back before it was answered."""
+    return WireError(
+        REQUEST_CANCELLED,
+        "the request was cancelled",
+        {"kind": "requestCancelled", "retryable": True},
+    )
+
+
 def draining() -> WireError:
     """The server is about to stop and starts nothing new."""
     return WireError(
@@ -110,6 +120,15 @@ def draining() -> WireError:
 def incident(number: str) -> WireError:
     """An unexpected error; the log has the rest under this number."""
     return WireError(INTERNAL_ERROR, "internal error", {"incident": number})
+
+
+def unserializable(number: str) -> WireError:
+    """A result that is no JSON: the original's sentence, with the incident as its reason."""
+    return WireError(
+        INTERNAL_ERROR,
+        f"failed to serialize response: incident {number}",
+        {"incident": number},
+    )
 
 
 def unknown_variant(value: str, known: Sequence[str]) -> str:

@@ -11,8 +11,9 @@ import orjson
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from protocol.methods import CLIENT_METHODS, NOTIFICATIONS, SERVER_REQUESTS
+from protocol.methods import CLIENT_METHODS, NOTIFICATIONS
 from protocol.reference import page
+from protocol.server_requests import SERVER_REQUESTS
 
 CLIENT_REQUESTS_FILE = "client_requests.json"
 NOTIFICATIONS_FILE = "server_notifications.json"

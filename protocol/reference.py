@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from pydantic import BaseModel
 
 from protocol.base import RequestParams, StrictParams
-from protocol.methods import CLIENT_METHODS, NOTIFICATIONS, SERVER_REQUESTS, Method
+from protocol.methods import CLIENT_METHODS, NOTIFICATIONS, Method
+from protocol.server_requests import SERVER_REQUESTS
 
 _HEAD = """\
 # The protocol, method by method

@@ -5,6 +5,7 @@ anything is opened and released after all is closed, so no two processes ever wo
 """
 
 import asyncio
+import logging
 import os
 import platform
 import sys
@@ -15,30 +16,50 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from memory_read.search import MemorySearch
+from memory_read.search_index import SearchIndex
 from memory_write.controls.agent_memories import AgentMemoryImport
+from memory_write.controls.notes import NoteKeeper
+from memory_write.controls.outside import OutsideContext
 from memory_write.controls.pause import MemoryPause
 from memory_write.controls.reset import MemoryReset
+from memory_write.controls.restore import MemoryRestore
 from memory_write.controls.transfer import SessionImport
 from memory_write.lanes import lanes_of
 from memory_write.phase2.recover import recover
 from memory_write.phase2.restore import restore_published
-from memory_write.ports import Steps, no_steps
+from memory_write.ports import Announcement, Announcer, Steps, no_steps
 from server.agent.background import BackgroundModels
 from server.agent.background_quota import ProviderQuota
+from server.agent.command_rules import CommandRules
+from server.agent.events import McpServerChanged
 from server.agent.inputs import ThreadSettings
+from server.agent.instruction_files import InstructionSettings
 from server.agent.limits import AgentSettings, BackgroundLimits, ModelLimits
 from server.agent.live_threads import LiveThreads
+from server.agent.mcp.fleet import McpFleet
+from server.agent.mcp.values import McpStatus
 from server.agent.memory import LiveMemory
 from server.agent.providers import Providers
+from server.agent.tool_parts import ToolParts
+from server.agent.toolbox import Toolbox
+from server.agent.tools.stage import StagedTool
+from server.config_writing import ConfigWriter
 from server.environment import terminal_name
 from server.handlers.events import EventFan
 from server.handlers.failures import to_wire
 from server.handlers.identity import ServerIdentity
+from server.handlers.idling import IdleThreads
 from server.handlers.orders import Orders
+from server.handlers.questions import Questioner
 from server.handlers.services import Services
 from server.handlers.table import bindings
+from server.in_force import SettingsInForce
+from server.loop_lag import LoopLag
+from server.machine import Machine, machine_of
 from server.release import __version__
 from server.settings import Settings
+from server.unused_memory import unused_memory
 from server.wire.connection import Connect, serve_connection
 from server.wire.dispatch import Dispatcher
 from server.wire.hub import Hub
@@ -54,6 +75,8 @@ from state.policy.redaction import use_second_pass
 from state.policy.second_pass import SecondPass
 from state.policy.second_pass import installed as second_pass_installed
 from state.recovery import State, open_state, refuse_newer
+
+_LOG = logging.getLogger(__name__)
 
 FAREWELL_S = 2.0
 """How long background work and the goodbyes of one listener may take at the end."""
@@ -96,6 +119,7 @@ class Server:
         """Start nothing new, let running turns end within that time, then close everything."""
         self._draining.set()
         await self.services.live.close(drain_s)
+        await self.services.machine.close()
         await self.services.lanes.stop(min(drain_s, FAREWELL_S))
         for task in list(self._pairs):
             task.cancel()
@@ -116,6 +140,8 @@ class Choices:
     """Whether the scheduler runs by itself; orders are carried out in any case."""
     wire: WireLimits = WireLimits()
     model: ModelLimits = ModelLimits()
+    tools: tuple[StagedTool, ...] = ()
+    """Further tools of every thread."""
 
 
 async def start_server(settings: Settings, choices: Choices = Choices()) -> Server:
@@ -129,15 +155,28 @@ async def start_server(settings: Settings, choices: Choices = Choices()) -> Serv
         draining = asyncio.Event()
         services = _services(settings, choices, state, instance_id, draining.is_set)
         stack.push_async_callback(services.providers.close)
+        stack.push_async_callback(services.index.close)
         dispatcher = Dispatcher(bindings(services), failures=to_wire, limits=choices.wire)
         connect: Connect = partial(
             serve_connection, hub=services.hub, dispatcher=dispatcher, limits=choices.wire
         )
+        await services.lanes.before_reading()
         relay = RelayListener(settings.home.relay_socket, connect, limits=choices.wire)
         await relay.start()
         stack.push_async_callback(relay.stop, choices.wire.farewell_s)
+        unused = await asyncio.to_thread(unused_memory, settings.home, settings.memory_off_by)
+        if unused is not None:
+            _LOG.warning("%s", unused)
+        services.loop_lag.start()
+        stack.callback(services.loop_lag.stop)
+        idle = IdleThreads(
+            services.live, services.hub, choices.clock, idle_s=settings.thread_idle_s
+        )
+        idle.start()
+        stack.push_async_callback(idle.stop)
         if choices.learning:
             services.lanes.start()
+            services.index.nudge()
         return Server(services, connect, stack.pop_all(), draining)
     raise AssertionError("the block above returns or raises")
 
@@ -179,7 +218,10 @@ def _services(
     instance_id: str,
     draining: Callable[[], bool],
 ) -> Services:
-    """Every port joined to what implements it."""
+    """Every port joined to what implements it.
+
+    Longer than the habit: one statement a part, in the order in which they need each other.
+    """
     clock, memory = choices.clock, settings.memory
     hub = Hub(clock, choices.wire)
     fan = EventFan(hub, clock)
@@ -189,44 +231,118 @@ def _services(
     background = BackgroundLimits(remaining_percent_min=settings.rate_limit_remaining_percent_min)
     models = BackgroundModels(providers, clock=clock, limits=background)
     quota = ProviderQuota(providers, clock=clock, limits=background)
+
+    def tell(announcement: Announcement) -> None:
+        """Threads that are loaded hear of a withdrawal before anybody else does."""
+        if "linesTakenOut" in announcement.data:
+            live.forget_recalled(announcement.version)
+        fan.announce(announcement)
+
+    index, announce = _index_of(state, tell)
+    search = MemorySearch(state, index)
     lanes = lanes_of(
         state,
         models,
         quota,
-        fan.announce,
+        announce,
         memory,
         lambda: live.busy(),  # the lanes and the threads know of each other by two calls only
         choices.steps,
     )
+    read = LiveMemory(state, search, memory.versions)
+    machine = machine_of(settings, clock)
+    mcp = McpFleet(settings.mcp_servers, tell=lambda of, told: fan(_server_changed(of, told)))
     live = LiveThreads(
         state,
         providers,
         _agent_settings(settings),
         events=fan,
         nudge=lanes.nudge,
-        memory=LiveMemory(state),
+        memory=read,
+        bar=OutsideContext(state, lanes, announce).taken_in,
         clock=clock,
         model_limits=choices.model,
+        tools=_tool_parts(settings, choices, hub, machine, mcp),
     )
     fan.knows(lambda thread_id: _settings_of(live, thread_id))
+    in_force = SettingsInForce(settings)
+    in_force.watch(lambda changed: live.use(_agent_settings(changed)))
+    in_force.watch(lambda changed: lanes.enable(changed.memory.enabled))
     return Services(
         state=state,
         clock=clock,
-        settings=settings,
+        config=ConfigWriter(in_force, clock),
+        in_force=in_force,
         live=live,
+        machine=machine,
         providers=providers,
+        mcp=mcp,
         hub=hub,
         lanes=lanes,
         importer=SessionImport(state),
         agent_memories=AgentMemoryImport(state, lanes.versions),
+        restore=MemoryRestore(state, lanes.versions),
+        notes=NoteKeeper(state, lanes.versions),
         reset=MemoryReset(state, lanes),
+        search=search,
+        index=index,
         pause=MemoryPause(state, lanes, fan.announce),
+        read=read,
         quota=quota,
-        identity=_identity(instance_id),
+        loop_lag=LoopLag(),
+        identity=_identity(instance_id, clock.now_ms()),
+        wire=choices.wire,
         orders=Orders(),
         default_cwd=_working_folder(),
         draining=draining,
     )
+
+
+def _tool_parts(
+    settings: Settings, choices: Choices, hub: Hub, machine: Machine, mcp: McpFleet
+) -> ToolParts:
+    """The tools of every thread, and what they need beside their turn."""
+    kept = (os.path.realpath(settings.home.root),)
+    rules = CommandRules(settings.home.root / "rules")
+    given = {tool.name for tool in choices.tools}
+    own = [tool for tool in machine.tools(rules, kept) if tool.name not in given]
+    more = (*choices.tools, *own)
+    toolbox = Toolbox(more=more, kept=kept, web_search=settings.web_search)
+
+    async def release(thread_id: ThreadId) -> None:
+        await asyncio.gather(machine.release(thread_id), mcp.release(thread_id))
+
+    return ToolParts(
+        sets=toolbox.sets,
+        hosted=toolbox.hosted,
+        asker=Questioner(hub),
+        rules=rules,
+        servers=mcp,
+        release=release,
+        shell=machine.shell,
+    )
+
+
+def _server_changed(thread_id: ThreadId, status: McpStatus) -> McpServerChanged:
+    return McpServerChanged(
+        thread_id=thread_id, name=status.name, state=status.state, error=status.error
+    )
+
+
+def _index_of(state: State, announce: Announcer) -> tuple[SearchIndex, Announcer]:
+    """The index of search, which tells how far it is, and an announcer after which it looks."""
+
+    def tell(version: str, done: int, total: int) -> None:
+        data = {"done": done, "total": total}
+        announce(Announcement(what="search/indexing", version=version, data=data))
+
+    def announce_and_look(told: Announcement) -> None:
+        announce(told)
+        if told.what.startswith("consolidation/"):
+            index.nudge()
+
+    index = SearchIndex(state, tell)
+    return index, announce_and_look
 
 
 def _working_folder() -> str:
@@ -242,29 +358,35 @@ def _settings_of(live: LiveThreads, thread_id: ThreadId) -> ThreadSettings | Non
 
 
 def _agent_settings(settings: Settings) -> AgentSettings:
-    sandbox = {
-        "read-only": {"type": "readOnly"},
-        "workspace-write": {"type": "workspaceWrite"},
-        "danger-full-access": {"type": "dangerFullAccess"},
-    }
     return AgentSettings(
         provider=settings.provider,
         model=settings.model,
         effort=settings.reasoning_effort,
+        context_window=settings.context_window,
+        auto_compact_tokens=settings.auto_compact_tokens,
         approval_policy=settings.approval_policy,
-        sandbox_policy=sandbox[settings.sandbox_mode],
+        sandbox_policy=settings.sandbox_policy,
         use_memories=settings.use_memories,
         dedicated_tools=settings.dedicated_tools,
         memory_version=settings.memory.version,
         memory_enabled=settings.memory.enabled,
+        pollutable=settings.pollutable,
+        instruction_files=InstructionSettings(
+            enabled=settings.instruction_files,
+            home=settings.home.root,
+            bytes_max=settings.project_doc_bytes_max,
+            fallbacks=settings.project_doc_fallbacks,
+        ),
+        projects=settings.projects,
     )
 
 
-def _identity(instance_id: str) -> ServerIdentity:
+def _identity(instance_id: str, now_ms: int) -> ServerIdentity:
     system = os.uname()
     return ServerIdentity(
         version=__version__,
         instance_id=instance_id,
+        started_at_ms=now_ms,
         os_name="Mac OS" if sys.platform == "darwin" else platform.system(),
         os_version=system.release.split("-")[0],
         architecture=platform.machine(),

@@ -53,6 +53,7 @@ class MemoriesSection(_Section):
     min_rate_limit_remaining_percent: int = 25
     extract_model: str | None = None
     consolidation_model: str | None = None
+    consolidation_service_tier: str | None = None
     extract_tokens_per_day: int | None = None
     consolidation_tokens_per_day: int | None = None
 
@@ -63,10 +64,57 @@ class FeaturesSection(_Section):
     memories: bool = True
 
 
+class WebSearchSection(_Section):
+    """`[tools.web_search]`; its details are the provider's business."""
+
+
+class GranularParts(_Section):
+    """Which questions may come at all."""
+
+    sandbox_approval: bool
+    rules: bool
+    mcp_elicitations: bool
+    request_permissions: bool = False
+    skill_approval: bool = False
+
+
+class GranularSection(_Section):
+    """`approval_policy = { granular = { … } }`."""
+
+    granular: GranularParts
+
+
+class ToolsSection(_Section):
+    """`[tools]`."""
+
+    web_search: bool | WebSearchSection | None = None
+
+
+class WorkspaceWriteSection(_Section):
+    """`[sandbox_workspace_write]`."""
+
+    writable_roots: list[str] = []
+    network_access: bool = False
+    exclude_tmpdir_env_var: bool = False
+    exclude_slash_tmp: bool = False
+
+
+class ShellEnvironmentSection(_Section):
+    """`[shell_environment_policy]`: which variables a command gets."""
+
+    inherit: Literal["all", "core", "none"] = "all"
+    ignore_default_excludes: bool = False
+    exclude: list[str] = []
+    include_only: list[str] = []
+    set: dict[str, str] = {}
+
+
 class ServerSection(_Section):
     """`[server]`: keys of our own."""
 
     drain_s: int = 10
+    thread_idle_s: int = 1_800
+    """After that time without listeners and turns a thread is unloaded; 0 keeps all."""
 
 
 class ProviderSection(_Section):
@@ -80,22 +128,56 @@ class ProviderSection(_Section):
     requires_openai_auth: bool = False
 
 
+class McpServerSection(_Section):
+    """`[mcp_servers.NAME]`."""
+
+    command: str | None = None
+    args: list[str] = []
+    env: dict[str, str] = {}
+    env_vars: list[str] = []
+    cwd: str | None = None
+    url: str | None = None
+    bearer_token_env_var: str | None = None
+    http_headers: dict[str, str] = {}
+    env_http_headers: dict[str, str] = {}
+    enabled: bool = True
+    required: bool = False
+    startup_timeout_sec: float = 30.0
+    tool_timeout_sec: float = 120.0
+    enabled_tools: list[str] | None = None
+    disabled_tools: list[str] = []
+    default_tools_approval_mode: Literal["auto", "prompt", "approve"] = "auto"
+
+
 class ConfigFile(_Section):
     """The whole file, as far as memoryd reads it."""
 
     model: str | None = None
     model_provider: str | None = None
     model_reasoning_effort: str | None = None
-    approval_policy: Literal["untrusted", "on-request", "never"] = "on-request"
+    model_context_window: int | None = None
+    model_auto_compact_token_limit: int | None = None
+    approval_policy: Literal["untrusted", "on-request", "never"] | GranularSection = "on-request"
     sandbox_mode: Literal["read-only", "workspace-write", "danger-full-access"] = "read-only"
+    sandbox_workspace_write: WorkspaceWriteSection = WorkspaceWriteSection()
+    shell_environment_policy: ShellEnvironmentSection = ShellEnvironmentSection()
+    web_search: Literal["disabled", "cached", "live"] | None = None
+    tools: ToolsSection = ToolsSection()
     features: FeaturesSection = FeaturesSection()
     memories: MemoriesSection = MemoriesSection()
     server: ServerSection = ServerSection()
     model_providers: dict[str, ProviderSection] = {}
+    instruction_files: bool = True
+    project_doc_max_bytes: int = 32_768
+    project_doc_fallback_filenames: list[str] = []
+    projects: dict[str, Any] = {}
+    mcp_servers: dict[str, McpServerSection] = {}
 
 
+_NAMED = ("model_providers", "mcp_servers")
+"""Tables of tables, whose second part is a name."""
 # Tables that the original reads and a later issue of ours will: no warning for them.
-_LATER = frozenset({"mcp_servers", "profiles", "projects", "tui", "history", "shell_snapshot"})
+_LATER = frozenset({"profiles", "tui", "history", "shell_snapshot"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +223,17 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> ReadConfig:
         merged = _merged(merged, _canonical(_nested(where, value)))
     config = _validated(merged, path, text, warnings)
     return ReadConfig(config=config, merged=merged, text=text, warnings=tuple(warnings))
+
+
+def faults_of(text: str, path: Path) -> tuple[str, ...]:
+    """Why values of a text would not count: of the wrong type, or the text is no TOML."""
+    try:
+        written = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return (f"not valid TOML: {error}",)
+    warnings: list[ConfigWarning] = []
+    _validated(_canonical(written), path, text, warnings)
+    return tuple(warning.message for warning in warnings)
 
 
 def _read(path: Path) -> tuple[str, dict[str, Any]]:
@@ -239,15 +332,33 @@ def _validated(
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = tuple(str(part) for part in first["loc"])
-            key_path = where[:3] if where[:1] == ("model_providers",) else where[:2]
+            key_path = where[:3] if where[0] in _NAMED else where[:2]
+            key_path = _existing(pruned, key_path)
+            wanted = _wanted(first["type"], first["msg"])
             warnings.append(
                 ConfigWarning(
-                    message=f"`{'.'.join(key_path)}` is ignored: {first['msg'].lower()}",
+                    message=f"`{'.'.join(key_path)}` is ignored: {wanted}",
                     path=path,
                     line=line_of(text, key_path),
                 )
             )
             pruned = _without(pruned, key_path)
+
+
+def _wanted(kind: str, message: str) -> str:
+    """What a value should have been, in the words of TOML."""
+    table = kind in ("dict_type", "model_type", "model_attributes_type")
+    return "input should be a table" if table else message.lower()
+
+
+def _existing(config: Mapping[str, Any], where: tuple[str, ...]) -> tuple[str, ...]:
+    """As much of a path as stands in the file; the rest names one of several allowed shapes."""
+    inner: Any = config
+    for depth, part in enumerate(where):
+        if not isinstance(inner, Mapping) or part not in inner:
+            return where[: max(1, depth)]
+        inner = inner[part]
+    return where
 
 
 def _without(config: Mapping[str, Any], where: tuple[str, ...]) -> dict[str, Any]:

@@ -11,6 +11,25 @@ def variable(name: str) -> str | None:
     return os.environ.get(name) or None
 
 
+def inherited() -> dict[str, str]:
+    """Every variable of this process; what a command may have of them is decided elsewhere."""
+    return dict(os.environ)
+
+
+def user_home() -> Path:
+    """The home of the user; the root of the disk where there is none."""
+    try:
+        return Path("~").expanduser()
+    except RuntimeError:
+        return Path("/")
+
+
+def temporary_folder() -> Path | None:
+    """What TMPDIR names."""
+    named = variable("TMPDIR")
+    return Path(named) if named and os.path.isabs(named) else None
+
+
 def home_from_environment(given: str | None = None) -> Home:
     """The home that `--home` or MEMORYD_HOME names, else `~/.memoryd`."""
     chosen = given or variable("MEMORYD_HOME") or "~/.memoryd"

@@ -2,6 +2,7 @@
 
 ServerError
 ├── ConfigRefused    the configuration cannot be read at all
+├── ConfigEditRefused  a change of the configuration that cannot be made
 ├── ListenRefused    an address that may not or cannot be listened on
 └── CommandFailed    a command could not do its work
 """
@@ -17,6 +18,14 @@ class ServerError(Exception):
 
 class ConfigRefused(ServerError):
     """The configuration cannot be read at all; the text names file, line and mend."""
+
+
+class ConfigEditRefused(ServerError):
+    """A change of the configuration that cannot be made; the file is as it was."""
+
+    def __init__(self, code: str, sentence: str) -> None:
+        self.code = code
+        super().__init__(sentence)
 
 
 class ListenRefused(ServerError):

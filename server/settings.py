@@ -6,13 +6,15 @@ of range is told and the nearest bound is used.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from memory_write.limits import DailyBudget, MemorySettings, Phase1Limits, Phase2Limits
 from server.config_file import CLAMPS, ConfigFile, ConfigWarning, ReadConfig, line_of, read_config
 from server.environment import variable
+from server.mcp_settings import McpServerSettings, mcp_servers
+from server.switches import Switches, project_switches
 from state.home import Home
 
 OFFLINE = "offline"
@@ -22,6 +24,8 @@ BUILT_VERSIONS = ("v1", "v2")
 DEFAULT_VERSION = "v1"
 DUAL_WRITE_TRUE = ("v1", "v2")
 """What `dual_write = true` writes, as in the original."""
+
+WebSearchMode = Literal["disabled", "cached", "live"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +49,36 @@ class Settings:
     model: str | None
     provider: str
     reasoning_effort: str | None
+    context_window: int | None
+    auto_compact_tokens: int | None
     providers: Mapping[str, ProviderSettings]
-    approval_policy: str
+    approval_policy: str | Mapping[str, Any]
+    """A name, or an object with granular rules."""
     sandbox_mode: str
     use_memories: bool
     dedicated_tools: bool
+    pollutable: bool
+    """Whether outside context bars a thread from being learned from."""
+    instruction_files: bool
+    project_doc_bytes_max: int
+    project_doc_fallbacks: tuple[str, ...]
+    projects: Mapping[str, Switches]
+    memory_off_by: str | None
+    """What keeps every thread from being told of memory, and where it stands; None if nothing."""
     rate_limit_remaining_percent_min: int
     memory: MemorySettings
+    web_search: WebSearchMode | None
+    sandbox_policy: Mapping[str, Any]
+    """The wire's value, from `sandbox_mode` and its section."""
+    shell_environment: Mapping[str, Any]
+    """`[shell_environment_policy]` as written, with defaults."""
+    mcp_servers: tuple[McpServerSettings, ...]
     drain_s: int
+    thread_idle_s: int
     raw: Mapping[str, Any]
     warnings: tuple[ConfigWarning, ...]
+    overrides: tuple[str, ...] = ()
+    """`key=value` of the command line, which stand above the file."""
 
 
 def load_settings(home: Home, overrides: Sequence[str] = ()) -> Settings:
@@ -62,7 +86,8 @@ def load_settings(home: Home, overrides: Sequence[str] = ()) -> Settings:
 
     Raises: ConfigRefused.
     """
-    return _settings(home, read_config(home.config, overrides))
+    settings = _settings(home, read_config(home.config, overrides))
+    return replace(settings, overrides=tuple(overrides))
 
 
 def _settings(home: Home, read: ReadConfig) -> Settings:
@@ -84,22 +109,76 @@ def _settings(home: Home, read: ReadConfig) -> Settings:
     version, others = _versions(config, home.config, text, warnings)
     providers = _providers(config)
     provider = _chosen_provider(config, providers, home.config, text, warnings)
+    uses = _switch(USE_VARIABLE, memories.use_memories, warnings)
+
+    def warn_of_server(message: str, name: str) -> None:
+        line = line_of(text, ("mcp_servers", name))
+        warnings.append(ConfigWarning(message=message, path=home.config, line=line))
+
     return Settings(
         home=home,
         model=config.model,
         provider=provider,
         reasoning_effort=config.model_reasoning_effort,
+        context_window=config.model_context_window,
+        auto_compact_tokens=config.model_auto_compact_token_limit,
         providers=providers,
-        approval_policy=config.approval_policy,
+        approval_policy=_approval_policy(config),
         sandbox_mode=config.sandbox_mode,
-        use_memories=config.features.memories and memories.use_memories,
+        use_memories=uses,
         dedicated_tools=memories.dedicated_tools,
+        pollutable=memories.disable_on_external_context,
+        instruction_files=_switch("MEMORYD_INSTRUCTION_FILES", config.instruction_files, warnings),
+        project_doc_bytes_max=max(0, config.project_doc_max_bytes),
+        project_doc_fallbacks=tuple(config.project_doc_fallback_filenames),
+        projects=_projects(config, home.config, warnings),
+        memory_off_by=_memory_off_by(config, home.config, text, uses=uses),
         rate_limit_remaining_percent_min=bounded["min_rate_limit_remaining_percent"],
-        memory=_memory_settings(config, version, others, bounded),
+        memory=_memory_settings(
+            config,
+            version,
+            others,
+            bounded,
+            generates=_switch("MEMORYD_GENERATE_MEMORIES", memories.generate_memories, warnings),
+        ),
+        web_search=_web_search(config),
+        sandbox_policy=_sandbox_policy(config),
+        shell_environment=config.shell_environment_policy.model_dump(),
+        mcp_servers=mcp_servers(config.mcp_servers, warn_of_server),
         drain_s=max(0, config.server.drain_s),
+        thread_idle_s=max(0, config.server.thread_idle_s),
         raw=read.merged,
         warnings=tuple(warnings),
     )
+
+
+def _sandbox_policy(config: ConfigFile) -> Mapping[str, Any]:
+    match config.sandbox_mode:
+        case "read-only":
+            return {"type": "readOnly"}
+        case "danger-full-access":
+            return {"type": "dangerFullAccess"}
+        case "workspace-write":
+            section = config.sandbox_workspace_write
+            return {
+                "type": "workspaceWrite",
+                "writableRoots": list(section.writable_roots),
+                "networkAccess": section.network_access,
+                "excludeTmpdirEnvVar": section.exclude_tmpdir_env_var,
+                "excludeSlashTmp": section.exclude_slash_tmp,
+            }
+
+
+def _approval_policy(config: ConfigFile) -> str | Mapping[str, Any]:
+    policy = config.approval_policy
+    return policy if isinstance(policy, str) else {"granular": policy.granular.model_dump()}
+
+
+def _web_search(config: ConfigFile) -> WebSearchMode | None:
+    """The mode as written; the older switch counts where the mode is not given."""
+    if config.web_search is not None or config.tools.web_search is None:
+        return config.web_search
+    return "disabled" if config.tools.web_search is False else "live"
 
 
 def _versions(
@@ -128,17 +207,69 @@ def _versions(
     return version, tuple(dict.fromkeys(others))
 
 
+USE_VARIABLE = "MEMORYD_USE_MEMORIES"
+_WORDS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}
+
+
+def _switch(name: str, written: bool, warnings: list[ConfigWarning]) -> bool:
+    """The environment's word on a switch, or else the configuration's."""
+    word = variable(name)
+    if word is None:
+        return written
+    known = _WORDS.get(word.strip().lower())
+    if known is None:
+        warnings.append(ConfigWarning(message=f"{name} must be on or off; it is ignored"))
+    return written if known is None else known
+
+
+def _memory_off_by(config: ConfigFile, path: Path, text: str, *, uses: bool) -> str | None:
+    """The switch that keeps threads from memory, with its place where that is known."""
+    if not config.features.memories:
+        return _place_of(path, text, ("features", "memories"), ("features", "memory_tool"))
+    if uses:
+        return None
+    if config.memories.use_memories:
+        return f"{USE_VARIABLE} in the environment of the server"
+    return _place_of(path, text, ("memories", "use_memories"))
+
+
+def _place_of(path: Path, text: str, *names: tuple[str, str]) -> str:
+    lines = text.splitlines()
+    for name in names:
+        line = line_of(text, name)
+        if line is not None and "false" in lines[line - 1]:
+            return f"`{'.'.join(name)} = false` in {path}:{line}"
+    return f"`{'.'.join(names[0])} = false`, given when the server was started"
+
+
+def _projects(
+    config: ConfigFile, path: Path, warnings: list[ConfigWarning]
+) -> Mapping[str, Switches]:
+    found, odd = project_switches(config.projects)
+    for key in odd:
+        warnings.append(
+            ConfigWarning(message=f"`{key}` is ignored: it must be true or false", path=path)
+        )
+    return found
+
+
 def _memory_settings(
-    config: ConfigFile, version: str, others: tuple[str, ...], bounded: Mapping[str, int]
+    config: ConfigFile,
+    version: str,
+    others: tuple[str, ...],
+    bounded: Mapping[str, int],
+    *,
+    generates: bool,
 ) -> MemorySettings:
     memories = config.memories
     return MemorySettings(
         enabled=config.features.memories,
         version=version,
         dual_write=others,
-        generate=memories.generate_memories,
+        generate=generates,
         extract_model=memories.extract_model,
         consolidation_model=memories.consolidation_model,
+        consolidation_service_tier=memories.consolidation_service_tier,
         phase1=Phase1Limits(
             claims_per_wake_max=bounded["max_rollouts_per_startup"],
             concurrent_max=bounded["max_concurrent_extractions"],

@@ -12,7 +12,9 @@ StateError
 ├── MigrationChanged      an applied migration no longer has the text it had
 ├── RolloutMissing        a thread has no recorded file
 ├── RolloutUnreadable     the file has no usable first line
+├── TurnMissing           a thread has no such turn
 ├── WorkspaceUnsafe       a link or special file stands where memory should be
+├── ExportRefused         a folder cannot take or be an exported memory; nothing was taken in
 ├── PathRefused           a path given to a memory tool; its sentence goes to the model
 └── LeaseLost             the job was taken over; nothing was written
 """
@@ -131,6 +133,14 @@ class RolloutUnreadable(StateError):
         super().__init__(f"rollout {path} cannot be read: {reason}")
 
 
+class TurnMissing(StateError):
+    """A thread has no turn of that id."""
+
+    def __init__(self, turn_id: str) -> None:
+        self.turn_id = turn_id
+        super().__init__(f"turn not found: {turn_id[:200]}")
+
+
 class WorkspaceUnsafe(StateError):
     """A link or special file stands where memory should be; it was not followed."""
 
@@ -138,6 +148,17 @@ class WorkspaceUnsafe(StateError):
         self.path = path
         self.reason = reason
         super().__init__(f"memory folder {path} is not safe to use: {reason}")
+
+
+class ExportRefused(StateError):
+    """A folder cannot take an exported memory, or is none; nothing was written or taken in."""
+
+    def __init__(self, folder: Path, file: str, reason: str) -> None:
+        self.folder = folder
+        self.file = file
+        self.reason = reason
+        place = f"{folder}/{file}" if file else str(folder)
+        super().__init__(f"{place}: {reason}; nothing was changed")
 
 
 class PathRefused(StateError):

@@ -25,6 +25,30 @@ class Project:
     """The folder of the repository this working directory lies in, or the directory itself."""
 
 
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """The git repository that a working directory lies in."""
+
+    root: Path
+    """The folder that is checked out."""
+    own: Path
+    """Where git keeps what is this worktree's alone, such as HEAD."""
+    common: Path
+    """Where objects and branches are."""
+
+
+def repository_of(cwd: str) -> Repository | None:
+    """The repository around a working directory; None where there is none."""
+    folder = Path(cwd).resolve()
+    for candidate in (folder, *folder.parents):
+        git = candidate / ".git"
+        common = _common_folder(git)
+        if common is not None:
+            own = git if git.is_dir() else _pointed_to(git)
+            return Repository(candidate, own.resolve() if own else common, common)
+    return None
+
+
 def project_of(cwd: str, *, origin_url: str | None = None) -> Project:
     """The project of a working directory.
 
@@ -62,14 +86,19 @@ def _common_folder(git: Path) -> Path | None:
     """The repository behind a `.git`: itself, or that of the main worktree it points to."""
     if git.is_dir():
         return git.resolve() if (git / "HEAD").is_file() else None
-    pointer = _first_line(git)
-    if pointer is None or not pointer.startswith("gitdir:"):
-        return None
-    own = (git.parent / pointer.removeprefix("gitdir:").strip()).resolve()
-    if not (own / "HEAD").is_file():
+    own = _pointed_to(git)
+    if own is None or not (own / "HEAD").is_file():
         return None
     common = _first_line(own / "commondir")
     return (own / common).resolve() if common else own
+
+
+def _pointed_to(git: Path) -> Path | None:
+    """The folder that a `.git` file of a worktree names."""
+    pointer = _first_line(git)
+    if pointer is None or not pointer.startswith("gitdir:"):
+        return None
+    return (git.parent / pointer.removeprefix("gitdir:").strip()).resolve()
 
 
 def _bare(folder: Path) -> Path | None:

@@ -17,13 +17,20 @@ from state.home import Home
 from state.ids import ThreadId
 from state.journal import Entry, Journal, latest
 from state.named_queries import Queries
-from state.rollouts.store import find_rollouts, read_meta
+from state.rollouts.history import FindRollout
+from state.rollouts.store import find_rollouts, read_meta, thread_id_of
 from state.rollouts.telling import names_of, tell
 from state.stores.jobs import JobStore
 from state.stores.outputs import OutputStore
 from state.stores.recorded_rows import row_as_told
 from state.stores.threads import ThreadRow, ThreadStore
-from state.stores.withdrawal import delete_thread_memory, pollute_thread
+from state.stores.withdrawal import (
+    OutsideSource,
+    delete_thread_memory,
+    note_outside_source,
+    pollute_thread,
+)
+from state.stores.withdrawal import Q as WITHDRAWAL
 
 Q = Queries("recovery")
 
@@ -52,12 +59,13 @@ async def rebuild_threads(
     facts = _by_thread(entries)
     names = await asyncio.to_thread(names_of, home.root)
     files = await asyncio.to_thread(_rollouts, home)
+    by_thread = {str(thread_id_of(path)): path for path in files}
     unreadable: list[str] = []
     seen: set[ThreadId] = set()
     now_ms = clock.now_ms()
     for start in range(0, len(files), BATCH_FILES):
         batch = files[start : start + BATCH_FILES]
-        rows, bad = await asyncio.to_thread(_read, home, batch, names, now_ms)
+        rows, bad = await asyncio.to_thread(_read, home, batch, names, now_ms, by_thread.get)
         unreadable += bad
         async with database.writing() as tx:
             for row in rows:
@@ -100,6 +108,9 @@ async def snapshot_of(read: Reading) -> list[dict[str, Any]]:
         if row["imported_digest"] is not None:
             marks = ("imported_from", "imported_digest", "imported_at_ms")
             told.append({"what": "imported", **of_thread, **{key: row[key] for key in marks}})
+    for row in await read.all(WITHDRAWAL["sources"]):
+        facts = {key: row[key] for key in ("thread_id", "kind", "name")}
+        told.append({"what": "outside", **facts})
     return told
 
 
@@ -109,7 +120,11 @@ def _rollouts(home: Home) -> list[Path]:
 
 
 def _read(
-    home: Home, files: Iterable[Path], names: Mapping[ThreadId, str], now_ms: int
+    home: Home,
+    files: Iterable[Path],
+    names: Mapping[ThreadId, str],
+    now_ms: int,
+    find_base: FindRollout,
 ) -> tuple[list[ThreadRow], list[str]]:
     rows: list[ThreadRow] = []
     unreadable: list[str] = []
@@ -119,7 +134,7 @@ def _read(
             meta = read_meta(path)
             row = row_as_told(
                 meta,
-                tell(path),
+                tell(path, find_base=find_base),
                 path=relative,
                 archived=path.is_relative_to(home.archived_sessions),
                 now_ms=now_ms,
@@ -151,6 +166,8 @@ async def _put(tx: Transaction, told: ThreadRow, known: Mapping[str, Entry]) -> 
             key: mark[key] for key in ("imported_from", "imported_digest", "imported_at_ms")
         }
     await _THREADS.put(tx, replace(row, **changes))
+    if (outside := known.get("outside")) is not None:
+        await _carry_outside(tx, outside)
 
 
 def _over(stored: ThreadRow, told: ThreadRow) -> ThreadRow:
@@ -179,6 +196,8 @@ async def _carry_out(tx: Transaction, entry: Entry, jobs: JobStore) -> None:
             )
         case {"what": "mode", "thread_id": thread_id, "mode": ("enabled" | "disabled") as mode}:
             await _THREADS.set_memory_mode(tx, thread_id, mode)
+        case {"what": "outside"}:
+            await _carry_outside(tx, entry)
         case {"what": "use", "thread_id": thread_id, "use": use}:
             await _THREADS.set_use_memories(tx, thread_id, bool(use))
         case {"what": "name", "thread_id": thread_id, "name": name}:
@@ -194,6 +213,14 @@ async def _carry_out(tx: Transaction, entry: Entry, jobs: JobStore) -> None:
         case _:
             # The mark of an import without its row: the import takes its copy up again.
             return
+
+
+async def _carry_outside(tx: Transaction, entry: Entry) -> None:
+    """By what a thread is barred, if it still is."""
+    row = await _THREADS.get(tx, entry["thread_id"])
+    if row is not None and row.memory_mode == "polluted":
+        source = OutsideSource(entry["kind"], entry["name"])
+        await note_outside_source(tx, row.thread_id, source, now_ms=entry["at_ms"])
 
 
 def _by_thread(entries: Iterable[Entry]) -> dict[ThreadId, dict[str, Entry]]:

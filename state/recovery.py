@@ -11,10 +11,11 @@ import logging
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from state.archiving import finish_moves
 from state.clock import Clock
 from state.database import Database
 from state.errors import (
@@ -41,6 +42,7 @@ from state.soundness import (
 )
 from state.stores.editions import EditionStore
 from state.stores.jobs import JobStore
+from state.stores.lineage import LineageStore
 from state.stores.outputs import OutputStore
 from state.stores.spending import SpendingStore
 from state.stores.threads import ThreadStore
@@ -94,7 +96,10 @@ class State:
     editions: EditionStore
     spending: SpendingStore
     file_system: FileSystem
+    lineage: LineageStore
     mishap: Mishap | None = None
+    noting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by the one task of this process that writes notes of a person."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -155,6 +160,7 @@ async def open_state(
     try:
         database.journal = journal
         mishap = await _migrated_and_mended(home, database, journal, clock, loss, mending=mending)
+        await finish_moves(home, database)
         jobs = JobStore(clock, owner)
         async with database.writing() as tx:
             await jobs.release_dead(tx)
@@ -173,6 +179,7 @@ async def open_state(
         editions=EditionStore(),
         spending=SpendingStore(),
         file_system=system,
+        lineage=LineageStore(),
         mishap=mishap,
     )
 

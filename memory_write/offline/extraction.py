@@ -13,6 +13,8 @@ from memory_write.recipes import recipe_of
 class OfflineExtraction:
     """Extracts what the user typed as preference, correction, decision or procedure."""
 
+    hears_whole = True
+
     async def window_tokens(self, model: ModelChoice) -> int | None:
         """Rules have no context window."""
         return None

@@ -6,7 +6,13 @@ Made anew from the inputs every time, so that what a removed input alone support
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memory_write.offline.gathered import Note, ThreadInput, noted, retractions
+from memory_write.offline.gathered import (
+    Note,
+    Retraction,
+    ThreadInput,
+    noted,
+    retractions,
+)
 from memory_write.offline.hand_edits import HandEdits
 from memory_write.offline.merging import Entry, merged
 from memory_write.offline.terms import terms
@@ -67,11 +73,15 @@ def _group(cwd: str, threads: Iterable[ThreadInput], entries: Iterable[Entry]) -
     )
 
 
-def _retracted(entry: Entry, asked_away: Iterable[tuple[str, str]]) -> bool:
-    for text, asked_at in asked_away:
-        wanted = terms(text)
-        if wanted and entry.said_at <= asked_at:
+def _retracted(entry: Entry, asked_away: Iterable[Retraction]) -> bool:
+    for asked in asked_away:
+        wanted = terms(asked.text)
+        # What a correction says instead was said with it, and is about the same.
+        is_older = entry.said_at < asked.said_at or (
+            entry.said_at == asked.said_at and not (asked.whole and entry.is_note)
+        )
+        if wanted and is_older:
             covered = len(wanted & terms(entry.text)) / len(wanted)
-            if covered >= RETRACTED_SHARE_MIN:
+            if covered >= (1.0 if asked.whole else RETRACTED_SHARE_MIN):
                 return True
     return False

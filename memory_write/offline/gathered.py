@@ -13,6 +13,7 @@ from memory_write.offline.merging import NOTE_TAG as NOTE_TAG
 from memory_write.offline.merging import Entry
 from memory_write.offline.sentences import bare, statements
 from memory_write.offline.wording import worded
+from state.policy.corrections import read_correction
 
 ENTRIES_PER_THREAD_MAX = 100
 
@@ -148,7 +149,9 @@ def noted(notes: Iterable[Note]) -> tuple[Entry, ...]:
     """The statements of notes; a note was asked for, so what is not judged is kept as it stands."""
     found: list[Entry] = []
     for note in notes:
-        for place, statement in enumerate(statements(note.text)):
+        correction = read_correction(note.text)
+        said = note.text if correction is None else correction.new
+        for place, statement in enumerate(statements(said)):
             verdict = judge(statement)
             text = verdict.text if verdict else bare(statement)
             if text.startswith("#") or len(text) < 4 or _FORGET.match(bare(statement)):
@@ -167,12 +170,28 @@ def noted(notes: Iterable[Note]) -> tuple[Entry, ...]:
     return tuple(found)
 
 
-def retractions(notes: Iterable[Note]) -> tuple[tuple[str, str], ...]:
-    """What notes ask to take out of memory: the text, and when it was asked."""
-    found: list[tuple[str, str]] = []
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retraction:
+    """What a note asks to take out of memory."""
+
+    text: str
+    said_at: str
+    whole: bool
+    """Whether it names the statement itself, as a correction does, and not what it is about."""
+
+
+def retractions(notes: Iterable[Note]) -> tuple[Retraction, ...]:
+    """What notes ask to take out of memory."""
+    found: list[Retraction] = []
     for note in notes:
+        correction = read_correction(note.text)
+        if correction is not None:
+            found += (
+                Retraction(text=old, said_at=note.said_at, whole=True) for old in correction.old
+            )
+            continue
         for statement in statements(note.text):
             asked = _FORGET.match(bare(statement))
             if asked:
-                found.append((asked.group(1), note.said_at))
+                found.append(Retraction(text=asked[1], said_at=note.said_at, whole=False))
     return tuple(found)

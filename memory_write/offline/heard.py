@@ -10,10 +10,12 @@ what the user told worked.
 import re
 from dataclasses import dataclass, replace
 
+from memory_write.offline.at_hand import about_later
 from memory_write.offline.attributed import own
+from memory_write.offline.bare_rules import bare_rule
 from memory_write.offline.evidence import MESSAGES_AFTER, Cure, cures, runs
 from memory_write.offline.implied import implied
-from memory_write.offline.judge import Judged, hearing, is_secret, judge, language
+from memory_write.offline.judge import Judged, Scope, hearing, is_secret, judge, language
 from memory_write.offline.languages.english_words import VERBS
 from memory_write.offline.lexicon import Lexicon
 from memory_write.offline.loose import (
@@ -33,6 +35,7 @@ from memory_write.offline.repo_facts import names_repo_facts
 from memory_write.offline.sentences import bare, statements
 from memory_write.offline.switches import confirms
 from memory_write.offline.terms import terms
+from memory_write.offline.whom import scope_of_address
 from memory_write.offline.wording import worded
 from state.policy.redaction import contains_secret
 from state.rollouts.items import Transcript, TranscriptItem
@@ -123,7 +126,7 @@ class _Listener:
             reversing=reversing,
         )
         asked = self._asked if answered else None
-        for entry in self._entries(item, around, asked):
+        for entry in self._entries(item, around, asked, opening=number == 0):
             self.lines.setdefault(entry.quote, item.line)
             if not self._continues(entry, number):
                 self.found.append(entry)
@@ -168,7 +171,9 @@ class _Listener:
         if self._messages[-1:] == [number - 1] and retracts(text, self._hint):
             del self.found[-1], self._messages[-1]
 
-    def _entries(self, item: TranscriptItem, around: Around, asked: str | None) -> list[Entry]:
+    def _entries(
+        self, item: TranscriptItem, around: Around, asked: str | None, *, opening: bool
+    ) -> list[Entry]:
         found: list[Entry] = []
         said = [
             one
@@ -193,7 +198,9 @@ class _Listener:
                     following=following,
                     endorsed=following is not None and endorses(following, self._hint),
                 )
-                verdicts = [loose] if loose is not None else []
+                verdicts = [loose] if loose is not None else bare_rule(statement, self._hint)
+            if verdicts and not about_later(verdicts, statement, self._hint, opening=opening):
+                verdicts = []
             named = said[at - 1] if at else None
             kept_before = bool(found) and named is not None and left is None
             if kept_before and self._attaches(found, item.text, said[at - 1 : at + 1], verdicts):
@@ -248,9 +255,7 @@ class _Listener:
         return replace(
             self._pointed(worded(verdict.text), verdict.text),
             kind=verdict.kind,
-            scope="project"
-            if verdict.scope == "as stated" and names_repo_facts(verdict.text)
-            else verdict.scope,
+            scope=_holds_where(verdict),
         )
 
     def _pointed(self, text: str, quote: str) -> Entry:
@@ -265,6 +270,14 @@ class _Listener:
             place=self._place,
             sources=(self._transcript.thread_id,),
         )
+
+
+def _holds_where(verdict: Judged) -> Scope:
+    addressed = scope_of_address(verdict.text)
+    if addressed is not None and verdict.scope != "everywhere":
+        return addressed
+    of_repo = verdict.scope == "as stated" and names_repo_facts(verdict.text)
+    return "project" if of_repo else verdict.scope
 
 
 def _with_next(entry: Entry, statement: str, joined: str = " ") -> Entry:

@@ -48,6 +48,16 @@ _POLITE_QUESTION = re.compile(r"^(?:can|could|would|will) you (?:please |kindly 
 _POLITE_ORDER = re.compile(
     r"^(?:can|could|would|will) you (?:please |kindly |also )*(?:never|always|stop \w+ing)\b"
 )
+_INTRODUCED = re.compile(r"^(?P<front>[^:：]{4,60})\s?[:：] ?(?:\S+ ){0,2}\S")
+_DOCUMENT = re.compile(
+    r"^(?!.*\b(?:i|we|my|our|ich|wir|unser\w*|mein\w*|je|nous|nos|notre|on|yo|nuestr\w+|mi)\b)"
+    r"(?:in |from |im |in |dans |en |de )?(?:the |their |his |her |its |den |der |dem "
+    r"|ihre[rmn]? |leur |la |le |el |su )?"
+    r"(?:\w+ )?(?:docs?|documentation|guidelines|manual|readme|wiki|article|blog|forum|datasheet"
+    r"|app note|doku|dokumentation|handbuch|leitfaden|artikel|datenblatt|notice|manuel"
+    r"|documentación"
+    r"|guía|artículo|hoja de datos|文档|手册|论坛|论文)(?: (?:of|von|de|für|from) [\w.-]+)?$"
+)
 _THREE_PERSONS = re.compile(r"^(?:the )?user\b|^in \S+,? the user\b")
 _LANGUAGES = (ENGLISH, GERMAN, SPANISH, FRENCH)
 
@@ -182,11 +192,24 @@ def _refused(heard: Hearing, lexicon: Lexicon) -> bool:
         return True
     if heard.text.rstrip(" \"')").endswith(("?", "？")):
         return not (_STRONG.search(core) and lexicon.imperative.match(_rest(core, lexicon)))
+    if _hands_on(core, lexicon):
+        return True
     if lexicon.question.search(core) or lexicon.hypothetical.search(core):
         return True
     if lexicon.others.search(core) and not _speaks_of_the_user(core):
         return True
     return bool(lexicon.once.search(core) or lexicon.denied.search(core))
+
+
+def _hands_on(core: str, lexicon: Lexicon) -> bool:
+    """Whether the words are somebody else's, by what introduces them before a colon."""
+    introduced = _INTRODUCED.match(core)
+    if introduced is None:
+        return False
+    front = introduced["front"]
+    return bool(_DOCUMENT.search(front)) or any(
+        one.others.search(front) for one in (lexicon, language(front))
+    )
 
 
 def _speaks_of_the_user(core: str) -> bool:

@@ -25,6 +25,7 @@ AFTER_REVERSAL = 1.0
 BEFORE_REASON = 1.0
 AFTER_COMPLAINT = 1.0
 CORRECTING = 1.0
+CORRECTING_TEXT = 2.0
 DENIAL_CHARS_MAX = 10
 DENIED = 0.0
 """Below this the signs outweigh a form that a statement happens to have."""
@@ -37,17 +38,32 @@ _SIGNALS = {
     "chinese": CHINESE_SIGNALS,
 }
 _NAME_CHARS_MIN = 3
+_PART_CHARS_MIN = 4
+_EQUATION = re.compile(r"\w (?:=|=>|->|→|⇒|＝) [\w`]")
+"""Such an error means such a command."""
+_ANY_PART = frozenset(
+    "site code test tests tool tools docs main data blog work shop repo next".split()
+)
+_INSIDE = (
+    r"\b(?:im|in der|in dem|auf der|in the|in|throughout the|across the|inside the|dans l[ea]"
+    r"|dans|en el|en la|del|de la) "
+)
 SHOWN_WORDS_MIN = 5
 # `my publisher is British` gives a reason, `I` speaks of the one who types.
 _I = re.compile(
     r"\bthat's my\b|\b(?:i|i'm|i'd|i've|me|ich|mir|mich|yo|je|moi)\b|\b[jm]'|我(?!们)|\bme\b"
 )
 _BETWEEN_US = re.compile(
-    r"\b(?:you|your|(?<!but )me|du|dir|mir|mich|dein\w*|tu|te|toi|moi|vous|ton|tes|conmigo)\b"
+    r"\b(?:you|your|(?<!but )me|du|dir|mir|mich|dein\w*|tu|te|toi|moi|vous|ton|tes|tus|conmigo)\b"
     r"|-moi\b"
     r"|\w(?:me|melo|mela)\b|你|我(?!们)"
 )
 """Speaks to the assistant of the one who types."""
+_OF_TEXT = re.compile(
+    r"\b(?:chatty|wordy|verbose|long-winded|geschwätzig|geschwafel|wortreich|bavard|verbeux|charla"
+    r"|palabrería|text|prose|words|talk|chatter|prosa|gerede|worte|blabla|bla|texto|palabras|rollo|texte"
+    r"|mots|récap|réponses?|antworten|respuestas|answers?|replies)\b|字|话|啰嗦"
+)
 _ARTICLES = "a an the my der die das den dem ein eine el la un una le les une".split()
 _PERSONAL = frozenset({"likes", "complaint"})
 _MEANT = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
@@ -82,7 +98,11 @@ def name_of(cwd: str) -> re.Pattern[str] | None:
         return None
     # `the crawler` is a thing that is worked on, `in crawler` is the project.
     articles = "".join(rf"(?<!\b{one}[ ])" for one in _ARTICLES)
-    return re.compile(rf"{articles}(?<![\w/]){re.escape(name)}(?![\w/])")
+    parts = [one for one in re.split(r"[-_.]", name) if len(one) >= _PART_CHARS_MIN]
+    inside = "|".join(re.escape(one) for one in parts if one not in _ANY_PART) or "(?!)"
+    return re.compile(
+        rf"{articles}(?<![\w/]){re.escape(name)}(?![\w/])|{_INSIDE}(?:{inside})(?![\w/-])"
+    )
 
 
 def endorses(statement: str, hint: Lexicon) -> bool:
@@ -130,6 +150,8 @@ def loosely(
     blamed = before is not None and is_complaint(before, around.hint)
     blames = following is not None and is_complaint(following, around.hint)
     more += AFTER_COMPLAINT * (blamed or blames)
+    if around.answered and before is None and _OF_TEXT.search(heard.core):
+        more += CORRECTING_TEXT * bool(signals.complaint.search(heard.core))
     if around.answered and signals.contrast.search(heard.core):
         more += CORRECTING * (before is None)
     weighed = weigh(heard.core, signals, heard.lexicon, project=around.project, more=more)
@@ -180,7 +202,7 @@ def _shown(heard: Hearing, signals: Signals, around: Around) -> Kind | None:
     enough = len(_MEANT.findall(plain)) >= SHOWN_WORDS_MIN
     if (
         enough
-        and signals.cause.search(plain)
+        and (signals.cause.search(plain) or _EQUATION.search(plain))
         and any(told_of(cure, plain) for cure in around.cures)
     ):
         return "pitfall"

@@ -27,6 +27,7 @@ _POINTS = re.compile(
     r"(?: (?:up|out|off|in|on|with|to|for|from|without))?\s+"
     r"(?:(?:it(?: (?:with|via|through) \S+)?|them(?: (?:in|for|on) [\w-]+(?: [\w-]+)?)?)[.,!]*$"
     r"|(?:those|these|this|that)[.,!]*$)"
+    r"|(?:i'd|i would) (?:rather|prefer it if) you (?:didn't|wouldn't|stopped)\b"
     r"|(?:benutz\w*|verwend\w*|nutz\w*|nimm|nehm\w*|mach\w*|schreib\w*|lösch\w*|änder\w*|lass\w*"
     r"|setz\w*|teste?|starte?|vermeid\w*)\s+(?:sie|es|ihn|das|die|diese|dies)"
     r"(?:[.!]*$| (?:nie\w*|nicht|immer|bitte|auch|nur|überall|hier|künftig)\b))",

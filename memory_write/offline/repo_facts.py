@@ -13,6 +13,10 @@ _FACTS = re.compile(
     r"(?:with|via|using|through)\b"
     r"|\bdeploy(?:s|ed|ing|ment|ments|e|t|en)?\b|\b(?:staging|production|prod)\b"
     r"|\bports? \d{2,5}\b|\b(?:terraform state|bucket|dev server|hostname|staging host)\b"
+    r"|\bmake (?:check|test|build|release|deploy|lint|install|dev|up|all|run)\b|\bdocker compose\b"
+    r"|\bbranch(?:namen?|es'? names?| names?)\b|\bnoms (?:de|des) branches\b"
+    r"|\bnombres de las ramas\b"
+    r"|分支名|\bcsv\b"
     r"|\b(?:läuft|gebaut|baut|gehostet) .{0,20}\bmit\b",
     re.IGNORECASE,
 )

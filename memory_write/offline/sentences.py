@@ -38,6 +38,11 @@ _SHOWN_LINE = re.compile(
       | [-+]{3}\s | @@\s | diff\s--git\b       # a diff
       | \[?\d{4}-\d\d-\d\d[T\s]\d\d:\d\d       # a log line with its date
       | \[?\d\d:\d\d:\d\d[\s,.\]]              # a log line with its time
+      | [VDIWEF]\s\(\d+\)\s | [VDIWEF]/[\w.-]+[(:]  # a log line of a device
+      | \[[A-Z][A-Z_ -]{3,30}\]:?\s            # a log line with its level in brackets
+      | \w{3}\s+\d+\s\d\d:\d\d:\d\d\s
+      | (?:HINT|DETAIL|CONTEXT|STATEMENT|FEHLER|WARNUNG|ERREUR|AVERTISSEMENT|ADVERTENCIA|AVISO
+        |DEPRECATED|DEPRECATION|SEVERE|ALERT|EMERG|PANIC|FAIL)\b[:\s]
       | \[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|CRITICAL|NOTICE)\b[\s:\]|-]
       | \w*(?:Error|Exception|Warning):\s      # the last line of a traceback
       | Traceback\s\(most | File\s".*",\sline | \s+at\s.+\(.+\)\s*$
@@ -48,6 +53,12 @@ _SHOWN_LINE = re.compile(
     )""",
     re.VERBOSE,
 )
+_SHOWN_REST = re.compile(
+    r"(?<=\s)(?:HINT|DETAIL|ERROR|WARN|WARNING|FATAL|NOTICE|DEPRECATED|FEHLER|WARNUNG|ERREUR"
+    r"|ADVERTENCIA|AVISO):\s.*$"
+)
+"""What a log said, told in the same line as the user's own words."""
+_QUOTES = {"«": "»", "“": "”", "„": "“”", "「": "」", "『": "』"}
 _INDENTED = re.compile(r"^(?: {4,}|\t)\S")
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 # A word that announces, or any word with a number or index, up to a colon.
@@ -72,11 +83,16 @@ _ME = re.compile(r"i\b", re.IGNORECASE)
 _SUBJECTLESS = re.compile(r"(?:also|never|always|please|don't|do not)\b", re.IGNORECASE)
 # A clause that could stand alone begins after these; the other half may hold a secret or a request.
 _CLAUSE = re.compile(
-    r"(?:;\s+|\s+[–—]\s+|,?\s+(?:and|but|und|aber|et|mais|y"
+    r"(?:(?:;\s+|\s+[–—]\s+)"
+    r"(?!(?:so|therefore|hence|thus|that's why|also (?=nie|immer|bitte|muss)|deshalb|daher|darum"
+    r"|donc|du coup|il faut donc|c'est pourquoi|por eso|así que|por lo tanto)\b)|,?\s+(?:and|but"
+    r"|und|aber|et|mais|y"
     r"|pero)\s+"
     r"(?=(?:i|i'm|we|my|our|the(?= [\w-]+(?: [\w-]+){0,3} (?:is|are|must|should|may|goes?|has"
-    r"|have)\b)|please|also|never|always|don't|do not"
+    r"|have)\b)|everything else\b|lass\b|lasst\b|please|also|never|always|don't|do not"
     r"|ich|wir|mein|meine|bitte|je|nous|mon|ma|yo|mi|nosotros|usa)\b)"
+    r"|,\s+(?=(?:i'm|i am) (?:an? \w+(?:ist|er|ian)\b|not a)|ich bin (?:\w+in\b|keine?\b)"
+    r"|je suis (?!sûr|d'accord|en|à)\w+iste|soy \w+[oa]l?[oa]?g[oa])"
     r"|,\s+(?:and|but)\s+(?=[\w-]+(?:\s[\w-]+){0,2}\s(?:must|should|may|are|is)\b))",
     re.IGNORECASE,
 )
@@ -126,7 +142,7 @@ def _own_paragraphs(text: str) -> list[str]:
         elif _BULLET.match(line):
             runs.append([_BULLET.sub("", line)])
         else:
-            runs[-1].append(line.strip())
+            runs[-1].append(_SHOWN_REST.sub("", line).strip())
             if _ANNOUNCES_PASTE.search(line) and not _fence_follows(lines, number):
                 break  # what follows was shown, not said, and nothing marks where it ends
     return [" ".join(run) for run in runs if run]
@@ -162,6 +178,9 @@ def _sentences(paragraph: str) -> list[str]:
             span = None if sign == span else span
         elif sign in '`"':
             span = sign if sign in paragraph[position + 1 :] else None
+        elif sign in _QUOTES:
+            ahead = paragraph[position + 1 :]
+            span = next((close for close in _QUOTES[sign] if close in ahead), None)
         elif sign in "[({":
             depth += 1
         elif sign in "])}":

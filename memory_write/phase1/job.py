@@ -32,9 +32,19 @@ from memory_write.phase1.commit import (
 )
 from memory_write.phase1.extract import ask, choice_for, conversation_tokens_max, prepare
 from memory_write.phase1.output import Extracted, parse_reply
+from memory_write.phase1.parts import Parts, joined, parts_of
 from memory_write.phase1.transcript import hear
 from memory_write.phase1.worth import why_not_worth_hearing
-from memory_write.ports import Announcement, Announcer, ModelFailed, Models, Steps
+from memory_write.ports import (
+    Announcement,
+    Announcer,
+    ExtractionModel,
+    HearsWhole,
+    ModelFailed,
+    Models,
+    ModelUse,
+    Steps,
+)
 from memory_write.recipes import Recipe
 from state.errors import LeaseLost, RolloutMissing, RolloutUnreadable, StateError
 from state.ids import ThreadId
@@ -188,33 +198,49 @@ class JobRunner:
         choice = choice_for(thread, self._settings, recipe)
         model = self._models.extraction(choice.provider)
         try:
-            window = await model.window_tokens(choice)
-            prepared = await asyncio.to_thread(
-                prepare,
-                recipe,
-                thread,
-                transcript,
-                model=choice,
-                tokens_max=conversation_tokens_max(window, limits),
-            )
-            if not prepared.conversation:
-                return self._delay("too_long")  # not even a gap fits: nothing to ask about
-            if not await self._allowance.take(prepared.input_tokens):
-                return self._until_tomorrow()
-            # The place is given back only after the spending was recorded.
-            at_end(self._allowance.give_back, prepared.input_tokens)
-            reply = await ask(model, recipe, thread, prepared, seconds_max=limits.call_seconds_max)
+            tokens_max = conversation_tokens_max(await model.window_tokens(choice), limits)
+            parts = await self._parts(transcript, recipe, model, tokens_max)
+            heard: list[Extracted] = []
+            for part in parts.parts:
+                prepared = await asyncio.to_thread(
+                    prepare, recipe, thread, part, model=choice, tokens_max=tokens_max
+                )
+                if not prepared.conversation:
+                    return self._delay("too_long")  # not even a gap fits: nothing to ask about
+                if not await self._allowance.take(prepared.input_tokens):
+                    return self._until_tomorrow()
+                # The place is given back only after the spending was recorded.
+                at_end(self._allowance.give_back, prepared.input_tokens)
+                reply = await ask(
+                    model, recipe, thread, prepared, seconds_max=limits.call_seconds_max
+                )
+                name = reply.use.model or choice.model or choice.provider or "default"
+                before = verdict.spent.use if verdict.spent is not None else ModelUse()
+                verdict.spent = Spent(model=name, use=before + reply.use, trigger=trigger)
+                heard.append(
+                    await asyncio.to_thread(
+                        parse_reply, recipe, reply.text, bytes_max=limits.reply_bytes_max
+                    )
+                )
         except ModelFailed as error:
             return self._after_model_failure(thread.thread_id, error)
-        self._transient.pop(thread.thread_id, None)
-        name = reply.use.model or choice.model or choice.provider or "default"
-        verdict.spent = Spent(model=name, use=reply.use, trigger=trigger)
-        try:
-            return await asyncio.to_thread(
-                parse_reply, recipe, reply.text, bytes_max=limits.reply_bytes_max
-            )
         except BadOutput as error:
             return self._delay(error.reason)
+        self._transient.pop(thread.thread_id, None)
+        return heard[0] if len(heard) == 1 else joined(heard, parts)
+
+    async def _parts(
+        self, transcript: Transcript, recipe: Recipe, model: ExtractionModel, tokens_max: int
+    ) -> Parts:
+        if isinstance(model, HearsWhole) and model.hears_whole:
+            return Parts(parts=(transcript,), total=1)
+        return await asyncio.to_thread(
+            parts_of,
+            transcript,
+            recipe,
+            tokens_max=tokens_max,
+            parts_max=self._settings.phase1.parts_max,
+        )
 
     def _output(
         self, claim: Claim, thread: ThreadRow, recipe: Recipe, extracted: Extracted

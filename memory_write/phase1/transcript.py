@@ -98,6 +98,7 @@ class _Listener:
     def __init__(self, meta: SessionMeta) -> None:
         self._thread_id = meta.id
         self._forked_at_ms = parse_time_ms(meta.timestamp) if meta.forked_from_id else None
+        self._copied_lines = meta.copied_lines or 0
         self._copied_until_ms: int | None = None
         self._copied: bool | None = None
         self._turn_id: str | None = None
@@ -151,6 +152,8 @@ class _Listener:
 
     def _is_copied(self, line: RolloutLine) -> bool:
         """Whether the line is a fork's copy of what its parent said, and so the parent's."""
+        if self._copied_lines and line.line_number <= 1 + self._copied_lines:
+            return True
         if self._copied is not None:
             return self._copied
         at_ms = parse_time_ms(line.timestamp)

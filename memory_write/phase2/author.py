@@ -4,7 +4,6 @@ Invariant: what comes back was judged after the agent had lost its tools; what i
 however the turn ended.
 """
 
-import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -12,9 +11,11 @@ from dataclasses import dataclass, field, replace
 from memory_write.limits import MemorySettings
 from memory_write.phase2 import brief
 from memory_write.phase2 import steps as at
+from memory_write.phase2.blocking import in_thread, to_the_end
 from memory_write.phase2.consolidate import Agent
 from memory_write.phase2.gather import Gathered
-from memory_write.phase2.publish import to_the_end
+from memory_write.phase2.inputs import recap_path
+from memory_write.phase2.notes_told import not_worked_in
 from memory_write.phase2.purse import Purse
 from memory_write.phase2.report import Failure
 from memory_write.phase2.setbacks import Setbacks
@@ -54,6 +55,10 @@ class Run:
     """Whether a person waits for a withdrawal; the lock of publishing is then held already."""
     use: ModelUse = field(default_factory=ModelUse)
     tally: Tally = field(default_factory=Tally)
+    nothing_added: bool = False
+    """Whether the agent looked at what came and said twice that memory stays as it is."""
+    unworked: frozenset[str] = frozenset()
+    """Notes and edits by hand among what came that are not worked in: they stay as they are."""
 
 
 def inputs_since(gathered: Gathered, since: frozenset[ThreadId]) -> EditionInputs:
@@ -96,7 +101,7 @@ class Author:
         """Let the agent work on the copy, and judge what it left; once more if that is unsound."""
         staged = run.staging.staged
         diff_text = brief.render_diff_file(gathered.diff, bytes_max=self._limits.diff_bytes_max)
-        await asyncio.to_thread(ConfinedRoot(staged).write, DIFF_FILE, diff_text.encode())
+        await in_thread(ConfinedRoot(staged).write, DIFF_FILE, diff_text.encode())
         meter = ToolMeter(self._limits, run.recipe)
         agent = Agent(
             self._models.consolidator(None),
@@ -108,6 +113,7 @@ class Author:
             model=ModelChoice(
                 model=self._settings.consolidation_model,
                 effort=run.recipe.consolidation_effort,
+                service_tier=self._settings.consolidation_service_tier,
             ),
             limits=self._limits,
             tokens_max=tokens_max,
@@ -118,23 +124,33 @@ class Author:
         findings: tuple[Finding, ...] = ()
         await self._steps(at.CONSOLIDATING)
         try:
-            for _ in range(1 + REPAIRS_MAX):
+            for attempt in range(1 + REPAIRS_MAX):
                 end = await agent.work(told)
                 run.use = agent.use
                 if end.failure is not None:
                     return self._setbacks.of_agent(end)
-                written = await asyncio.to_thread(self._tidied, run, gathered, gone)
-                findings = await asyncio.to_thread(judge, self._case(run, gathered, since, written))
-                findings = findings or nothing_done(gathered, meter, agent.use)
+                written = await in_thread(self._tidied, run, gathered, gone)
+                findings = await in_thread(judge, self._case(run, gathered, since, written))
+                if not findings and (
+                    findings := nothing_done(gathered, meter, agent.use, run.recipe)
+                ):
+                    if attempt and has_looked(gathered, meter, run.recipe):
+                        # Asked again it stands by it: there is nothing in them to remember.
+                        run.nothing_added, findings = True, ()
+                        run.unworked = _by_persons(gathered, run.recipe)
                 if not findings:
                     break
                 told = brief.repair(findings, run.recipe)
         finally:
             run.use = agent.use
-            await to_the_end(self._purse.record(run.claim, agent.use))
-            await agent.close()
+            await to_the_end(self._closed(run, agent))
         await self._steps(at.CONSOLIDATED)
         return await self._verified(run, gathered, since, gone, findings)
+
+    async def _closed(self, run: Run, agent: Agent) -> None:
+        """Its tools first: whoever removes the copy may count on nobody writing there."""
+        await agent.close()
+        await self._purse.record(run.claim, agent.use)
 
     async def _verified(
         self,
@@ -146,15 +162,13 @@ class Author:
     ) -> Snapshot | Failure:
         """The last judgement, now that nobody can write any more."""
         if not findings:
-            await asyncio.to_thread((run.staging.staged / DIFF_FILE).unlink)
-            written = await asyncio.to_thread(self._tidied, run, gathered, gone)
-            findings = await asyncio.to_thread(judge, self._case(run, gathered, since, written))
+            await in_thread((run.staging.staged / DIFF_FILE).unlink)
+            written = await in_thread(self._tidied, run, gathered, gone)
+            findings = await in_thread(judge, self._case(run, gathered, since, written))
         if findings:
             listed = "; ".join(map(str, findings[:5]))
             _LOG.warning("memory %s was not published: %s", run.claim.version, listed)
-            return self._setbacks.failure(
-                f"unsound: {listed}", self._limits.retry_delay_s, uses_retry=True
-            )
+            return self._setbacks.fruitless(f"unsound: {listed}")
         await self._steps(at.VERIFIED)
         return written
 
@@ -182,15 +196,37 @@ class Author:
         )
 
 
-def nothing_done(gathered: Gathered, meter: ToolMeter, use: ModelUse) -> tuple[Finding, ...]:
+def nothing_done(
+    gathered: Gathered, meter: ToolMeter, use: ModelUse, recipe: Recipe
+) -> tuple[Finding, ...]:
     """A model that wrote nothing has worked nothing in; its success would lose what came.
 
     Rules, which cost no token, have looked at everything and write only what is another text now.
     """
-    came = {*gathered.inputs.added, *gathered.inputs.changed}
-    if meter.has_written or not came or use == ModelUse():
+    if meter.has_written or use == ModelUse():
         return ()
-    return (Finding("nothing_written", ".", f"{len(came)} new inputs are not worked in"),)
+    came = {*gathered.inputs.added, *gathered.inputs.changed, *_by_persons(gathered, recipe)}
+    if not came:
+        return ()
+    told = (
+        f"{len(came)} new inputs are not worked in; if they add nothing to memory, read "
+        f"{DIFF_FILE} and end without writing"
+    )
+    return (Finding("nothing_written", ".", told),)
+
+
+def has_looked(gathered: Gathered, meter: ToolMeter, recipe: Recipe) -> bool:
+    """Whether the agent read what came: the difference as a whole, or each recap and note."""
+    if DIFF_FILE in meter.seen:
+        return True
+    came = {*gathered.inputs.added, *gathered.inputs.changed}
+    files = {recap_path(one) for one in gathered.selection if one.output.thread_id in came}
+    files |= _by_persons(gathered, recipe)
+    return bool(files) and files <= meter.seen
+
+
+def _by_persons(gathered: Gathered, recipe: Recipe) -> frozenset[str]:
+    return not_worked_in(gathered.baseline, gathered.offered, recipe)
 
 
 def _written(staging: Staging) -> Snapshot:

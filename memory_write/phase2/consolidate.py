@@ -73,7 +73,10 @@ class Agent:
         self._ends_at_s = clock.monotonic_s() + limits.seconds_max
 
     async def work(self, brief: str) -> AgentEnd:
-        """Let it work until it is done or a cap is reached."""
+        """Let it work until it is done or a cap is reached.
+
+        Raises: OSError when the machine failed under one of its tools.
+        """
         seconds = int(self._ends_at_s - self._clock.monotonic_s())
         if self._turns_left <= 0 or self._tokens_left <= 0 or seconds <= 0:
             return AgentEnd(use=ModelUse(), failure="capped:budget")
@@ -114,9 +117,13 @@ class Agent:
         agent = asyncio.ensure_future(work)
         timer = asyncio.ensure_future(self._clock.sleep(seconds))
         circling = asyncio.ensure_future(self._meter.exhausted.wait())
-        waits = {agent, timer, circling}
+        broken = asyncio.ensure_future(self._meter.stopped.wait())
+        waits = {agent, timer, circling, broken}
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            if self._meter.fault is not None:
+                # Whatever the agent made of it: it was not the model that failed.
+                raise self._meter.fault
             if agent.done():
                 return _end_of(agent)
             failure = "capped:tool_calls" if circling.done() else "capped:seconds"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memory_write.phase2.evidence import Evidence
+from memory_write.phase2.notes_told import MARK
 from memory_write.phase2.outline import Part, Unit, joined, parts_of, units_of, without_empty
 from memory_write.phase2.sources import Sources, Withdrawn, cited_in
 from state.ids import ThreadId
@@ -27,7 +28,7 @@ _TAGS = re.compile(r"\s*\[((?:Task \d+)(?:\s*[,;]\s*(?:Task )?\d+)*)\]")
 _NUMBER = re.compile(r"\d+")
 _GAPS = re.compile(r"\n{3,}")
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---(?:\n|\Z)", re.DOTALL)
-_NOTE_SOURCES = ("[ad-hoc note]", "extensions/", "### note_files", "### extension_resource_files")
+_NOTE_SOURCES = (MARK, "extensions/", "### note_files", "### extension_resource_files")
 # A file of which so much goes is not worth its rest.
 FILE_SHARE_MAX = 0.5
 
@@ -48,6 +49,14 @@ class Grounds:
         """Whether even a person's line goes: it cites or says what went."""
         gone, _ = self.threads_of(line)
         return bool(gone) or self.evidence.is_gone(line)
+
+    def outlives(self, unit: Unit, by_hand: frozenset[str]) -> bool:
+        """Whether it stays where all around it goes: a note or a person said it, not what went."""
+        if unit.kind == "heading" or self.goes_by_hand(unit.text):
+            return False
+        if all(line in by_hand for line in unit.lines):
+            return unit.kind != "blank"
+        return MARK in unit.text and self.evidence.is_supported(unit.text.replace(MARK, ""))
 
     def threads_of(self, text: str) -> tuple[frozenset[ThreadId], frozenset[ThreadId]]:
         """The threads a text names: those that went, and those that remain."""
@@ -148,6 +157,7 @@ def _block(part: Part, grounds: Grounds, by_hand: frozenset[str]) -> str | None:
     for section in parts_of(part.units, 2):
         task = _TASK_HEADING.match(section.heading.text) if section.heading else None
         if task and task[1] in dead:
+            units += [unit for unit in section.units if grounds.outlives(unit, frozenset())]
             continue
         mine = by_hand
         if section.heading is not None:
@@ -215,7 +225,7 @@ def _unit_of_block(
         return Unit(unit.kind, tuple(text.split("\n"))) if evidence.is_supported(untagged) else None
     if all(line in by_hand for line in unit.lines):
         return None if evidence.is_gone(untagged) else unit
-    if mixed and not tags and not kept and "[ad-hoc note]" not in unit.text:
+    if mixed and not tags and not kept and MARK not in unit.text:
         return unit if evidence.is_supported(untagged) else _words_left(unit, grounds)
     goes = evidence.is_gone if (named or tags or kept) else evidence.may_be_gone
     return _words_left(unit, grounds) if goes(untagged) else unit
@@ -271,7 +281,10 @@ def _summary(text: str, grounds: Grounds) -> str:
             skipping = unit.level if _heading_goes(unit, grounds) else 0
             if not skipping:
                 left.append(unit)
-        elif not skipping:
+        elif skipping:
+            if grounds.outlives(unit, by_hand):
+                left.append(unit)
+        else:
             mine = by_hand | frozenset(unit.lines) if is_hand else by_hand
             if not _goes_from_summary(unit, grounds, mine):
                 left.append(unit)
@@ -292,7 +305,7 @@ def _goes_from_summary(unit: Unit, grounds: Grounds, by_hand: frozenset[str]) ->
     if gone:
         return True
     evidence = grounds.evidence
-    if kept or "[ad-hoc note]" in unit.text or all(line in by_hand for line in unit.lines):
+    if kept or MARK in unit.text or all(line in by_hand for line in unit.lines):
         return evidence.is_gone(unit.text)
     if not grounds.rebuild_follows:
         return evidence.is_gone(unit.text)

@@ -4,11 +4,11 @@ Invariant: the live folder is only cleaned of links and given a baseline where i
 else happens in the staged copy.
 """
 
-import asyncio
 from dataclasses import dataclass
 
 from memory_write.limits import Phase2Limits
 from memory_write.phase2 import steps as at
+from memory_write.phase2.blocking import in_thread
 from memory_write.phase2.extensions import moved_percent
 from memory_write.phase2.inputs import sync
 from memory_write.phase2.sources import (
@@ -90,9 +90,9 @@ async def gather(
     Raises: WorkspaceUnsafe, PathRefused, OSError, DatabaseBusy, DatabaseUnusable.
     """
     now_ms = state.clock.now_ms()
-    await asyncio.to_thread(_prepare, staging, now_ms // 1000)
+    await in_thread(_prepare, staging, now_ms // 1000)
     await steps(at.BASELINED)
-    published = await asyncio.to_thread(staging.make)
+    published = await in_thread(staging.make)
     await steps(at.STAGED)
     async with state.database.reading() as read:
         selection = await state.outputs.select(
@@ -102,9 +102,7 @@ async def gather(
             unused_days_max=unused_days_max,
             now_ms=now_ms,
         )
-    gathered = await asyncio.to_thread(
-        _gathered, staging, recipe, limits, published, selection, now_ms
-    )
+    gathered = await in_thread(_gathered, staging, recipe, limits, published, selection, now_ms)
     await steps(at.SYNCED)
     return gathered
 

@@ -8,34 +8,35 @@ lost run leaves nothing but its row and what it cost.
 import asyncio
 import logging
 
-from memory_write.lease import held
-from memory_write.limits import TRANSIENT_RETRY_FIRST_S, MemorySettings, Phase2Limits
+from memory_write.lease import held, is_lost
+from memory_write.limits import TRANSIENT_RETRY_FIRST_S, MemorySettings
+from memory_write.loss import notes_back
 from memory_write.outage import outage_reason
 from memory_write.phase2 import steps as at
 from memory_write.phase2.author import Author, Progress, Run, inputs_since
+from memory_write.phase2.blocking import in_thread, to_the_end
 from memory_write.phase2.conflicts import conflicts_in
 from memory_write.phase2.evidence import Trace
 from memory_write.phase2.gather import Gathered, gather
 from memory_write.phase2.inputs import put_back
+from memory_write.phase2.notes_told import as_before
 from memory_write.phase2.publish import (
     EditedMeanwhile,
     InputsWithdrawn,
     Offer,
     publish,
-    to_the_end,
 )
-from memory_write.phase2.purse import Purse, Refused
+from memory_write.phase2.purse import Purse, Refused, worth
 from memory_write.phase2.recover import settle
-from memory_write.phase2.report import Failure, Phase2Report
+from memory_write.phase2.report import Failure, Phase2Report, reason_of
 from memory_write.phase2.setbacks import Setbacks
 from memory_write.phase2.sources import Withdrawn
 from memory_write.phase2.take_out import TakenOut, take_out
 from memory_write.phase2.withdraw import Gone, traced
 from memory_write.ports import Models, Quota, Steps
 from memory_write.recipes import Recipe
-from state.errors import LeaseLost, PathRefused, StateError, WorkspaceUnsafe
+from state.errors import LeaseLost, StateError
 from state.ids import ThreadId
-from state.policy.budget import estimate_tokens
 from state.recovery import State
 from state.stores.jobs import Claim
 from state.workspace.snapshot import Snapshot
@@ -120,6 +121,7 @@ class ConsolidationJob:
 
     async def _work(self, run: Run) -> Phase2Report | Failure:
         await self._settle_open(run)
+        await notes_back(self._state, run.recipe)
         gathered = await self._gathered(run)
         if gathered.gone is not None:
             return await self._take_out(run, gathered, gathered.gone)
@@ -138,7 +140,7 @@ class ConsolidationJob:
         if isinstance(tokens_max, Refused):
             return self._setbacks.failure(tokens_max.reason, tokens_max.retry_s)
         # A short session must not cost what a long one may.
-        tokens_max = min(tokens_max, _worth(gathered, self._limits))
+        tokens_max = min(tokens_max, worth(gathered.diff.text, self._limits))
         written = await self._author.write(
             run, gathered, tokens_max, since=self._owed_of(run), gone=await self._all_gone(run)
         )
@@ -215,9 +217,11 @@ class ConsolidationJob:
             staging=run.staging,
             before=gathered.published,
             written=written,
+            committed=as_before(written, gathered.baseline, run.unworked),
             inputs=inputs_since(gathered, self._owed_of(run)),
             selected=gathered.selected,
             watermark_ms=gathered.watermark_ms,
+            outcome="nothing_added" if run.nothing_added else "published",
         )
         self._progress(run.claim, {"step": "publishing"})
         async with self.publishing:
@@ -234,8 +238,11 @@ class ConsolidationJob:
         ignored = run.tally.ids_ignored
         if ignored:
             _LOG.warning("memory %s: names of no input were left out: %s", version, dict(ignored))
+        if run.tally.notes_held:
+            _LOG.info("memory %s: a note held in %d lines", version, run.tally.notes_held)
         return Phase2Report(
             status="published",
+            reason="nothing_added" if run.nothing_added else None,
             edition_id=result.edition_id,
             use=run.use,
             lines_cut=run.tally.lines_cut,
@@ -281,14 +288,9 @@ class ConsolidationJob:
             return self._setbacks.failure(
                 f"no_extraction_succeeded: 0 of {failed}", self._limits.retry_delay_s
             )
+        await self._put_back(run, gathered)
         version = run.claim.version
         async with self._state.jobs.finishing(self._state.database, run.claim) as tx:
-            threads = [thread_id for thread_id, _ in gathered.selected]
-            if not await self._state.editions.withdrawn(tx, version=version, thread_ids=threads):
-                # Under the fence: nothing of a thread that goes meanwhile is written again.
-                await asyncio.to_thread(
-                    put_back, run.staging.live, gathered.published, gathered.selection, run.recipe
-                )
             await self._state.outputs.mark_selected(tx, version=version, selected=gathered.selected)
             await self._state.outputs.raise_consolidated(tx, version, len(gathered.selected))
             await self._state.jobs.succeed(
@@ -299,6 +301,23 @@ class ConsolidationJob:
                 watermark_ms=gathered.watermark_ms,
             )
         return Phase2Report(status="unchanged", reason=reason)
+
+    async def _put_back(self, run: Run, gathered: Gathered) -> None:
+        """Write again what somebody deleted of the inputs, but nothing of a thread that goes.
+
+        A withdrawal commits first and then waits for the same lock before it looks at the folder:
+        it is seen here, or it sees what was written here.
+        """
+        threads = [thread_id for thread_id, _ in gathered.selected]
+        async with self.publishing:
+            async with self._state.database.reading() as read:
+                withdrawn = await self._state.editions.withdrawn(
+                    read, version=run.claim.version, thread_ids=threads
+                )
+            if not withdrawn:
+                await in_thread(
+                    put_back, run.staging.live, gathered.published, gathered.selection, run.recipe
+                )
 
     async def _fail(self, run: Run, failure: Failure) -> Phase2Report:
         async with self._state.jobs.finishing(self._state.database, run.claim) as tx:
@@ -342,8 +361,14 @@ class ConsolidationJob:
             _LOG.warning("consolidation %s could not be given back: %s", claim.version, error)
 
     async def _net(self, run: Run, error: Exception) -> Phase2Report:
+        if await is_lost(self._state, run.claim):
+            # Its new holder clears such copies away; what this one misses then is no fault.
+            lost = await self._after_loss(run)
+            if lost.status == "failed":
+                _LOG.info("memory %s: the consolidation was taken over", run.claim.version)
+                return lost
         outage = outage_reason(error)
-        reason = outage or _reason_of(error)
+        reason = outage or reason_of(error)
         _LOG.error(
             "the consolidation of memory %s failed: %s",
             run.claim.version,
@@ -369,20 +394,3 @@ class ConsolidationJob:
         except Exception as error:  # the same net: what stays is removed by the next run
             _LOG.warning("the copy %s could not be removed: %s", run.staging.staged.name, error)
         await self._steps(at.CLEANED)
-
-
-def _worth(gathered: Gathered, limits: Phase2Limits) -> int:
-    """The most tokens that this much of new material is worth."""
-    return limits.tokens_base + limits.tokens_per_new * estimate_tokens(gathered.diff.text)
-
-
-def _reason_of(error: Exception) -> str:
-    match error:
-        case WorkspaceUnsafe():
-            return f"workspace_unsafe: {error.reason}"
-        case PathRefused():
-            return f"workspace_refused: {error}"
-        case OSError():
-            return f"files: {error.strerror or type(error).__name__}"
-        case _:
-            return f"internal: {type(error).__name__}"

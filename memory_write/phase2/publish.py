@@ -5,24 +5,26 @@ same transaction that ends the job. Until that transaction the swap can be taken
 between is settled by `recover.py` from the commit that the live folder carries.
 """
 
-import asyncio
-from collections.abc import Coroutine
+import logging
+import os
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 from memory_write.phase2 import steps as at
+from memory_write.phase2.blocking import in_thread, to_the_end
 from memory_write.ports import Steps
 from state.database import Transaction
 from state.errors import LeaseLost
 from state.ids import ThreadId
+from state.notes import alone_with_notes, standing_notes, tell_worked_in
 from state.recovery import State
 from state.stores.editions import EditionInputs, Maker
 from state.stores.jobs import Claim
+from state.workspace.carrying import carried_edits
 from state.workspace.repo import Baseline
 from state.workspace.snapshot import Snapshot
 from state.workspace.staging import Staging, edited_since, new_notes
 
-T = TypeVar("T")
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,13 @@ class Offer:
     committed: Snapshot | None = None
     """What is to count as published, where the folder holds more that was not worked in yet."""
     made_by: Maker = "consolidator"
+    outcome: str = "published"
+    """How the job ends when this is in force."""
+
+    @property
+    def counts(self) -> Snapshot:
+        """What counts as published by it."""
+        return self.written if self.committed is None else self.committed
 
 
 async def publish(
@@ -72,15 +81,15 @@ async def publish(
     Raises: LeaseLost, DatabaseBusy, DatabaseUnusable, WorkspaceUnsafe, OSError.
     """
     staging = offer.staging
-    commit_id = await asyncio.to_thread(
+    commit_id = await in_thread(
         _committed,
         staging,
-        offer.written if offer.committed is None else offer.committed,
+        offer.counts,
         claim.fence,
         state.clock.now_ms() // 1000,
     )
     await steps(at.COMMITTED)
-    edited = await asyncio.to_thread(_carry_notes, offer)
+    edited = await in_thread(_carry_notes, offer)
     if edited:
         return EditedMeanwhile(edited)
     async with state.jobs.fenced(state.database, claim) as tx:
@@ -105,57 +114,55 @@ async def publish(
     return Published(edition_id=edition_id, commit_id=commit_id)
 
 
-async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
-    """Run it even if this task is cancelled meanwhile; the cancellation is raised after it."""
-    task = asyncio.ensure_future(work)
-    cancelled = False
-    while not task.done():
-        try:
-            await asyncio.wait([task])
-        except asyncio.CancelledError:
-            cancelled = True
-    if cancelled and task.exception() is None:
-        raise asyncio.CancelledError
-    return task.result()
-
-
 async def _swapped_and_marked(
     state: State, claim: Claim, offer: Offer, edition_id: int, steps: Steps
 ) -> tuple[str, ...]:
-    staging = offer.staging
     await steps(at.SWAPPING)
-    edited = await asyncio.to_thread(_swap, offer)
+    async with alone_with_notes(state):
+        edited = await in_thread(_swap, offer)
     if edited:
         await _abandon(state, edition_id)
         return edited
     await steps(at.SWAPPED)
     try:
         await steps(at.MARKING)
-        async with state.jobs.finishing(state.database, claim) as tx:
-            now_ms = state.clock.now_ms()
-            await state.editions.publish(tx, edition_id, now_ms)
-            await state.outputs.mark_selected(tx, version=claim.version, selected=offer.selected)
-            await state.outputs.raise_consolidated(tx, claim.version, len(offer.selected))
-            by_code = offer.made_by == "code"
-            await state.jobs.succeed(
-                tx,
-                claim,
-                outcome="withdrawn" if by_code else "published",
-                starts_cooldown=not by_code,
-                watermark_ms=offer.watermark_ms,
-            )
-            if by_code or await _withdrawn(state, tx, claim, offer):
-                # Code takes out only; what else there is to do is a consolidator's.
-                await state.jobs.enqueue_consolidation(
-                    tx, version=claim.version, watermark_ms=now_ms, urgent=True
-                )
+        async with alone_with_notes(state):
+            await _mark(state, claim, offer, edition_id)
     except LeaseLost:
+        if not offer.staging.staged.is_dir():
+            raise  # its new holder has settled this edition and removed the way back
         # The job was reset or taken over: what it was to publish has no right to stand.
-        await asyncio.to_thread(staging.swap)
+        async with alone_with_notes(state):
+            kept = await in_thread(_swap_back, offer)
+        if kept:
+            _LOG.info("memory %s: kept what was written meanwhile: %s", claim.version, kept[:5])
         await _abandon(state, edition_id)
         raise
     await steps(at.MARKED)
     return ()
+
+
+async def _mark(state: State, claim: Claim, offer: Offer, edition_id: int) -> None:
+    standing = await standing_notes(state, claim.version)
+    async with state.jobs.finishing(state.database, claim) as tx:
+        now_ms = state.clock.now_ms()
+        await state.editions.publish(tx, edition_id, now_ms)
+        await state.outputs.mark_selected(tx, version=claim.version, selected=offer.selected)
+        await state.outputs.raise_consolidated(tx, claim.version, len(offer.selected))
+        by_code = offer.made_by == "code"
+        await state.jobs.succeed(
+            tx,
+            claim,
+            outcome="withdrawn" if by_code else offer.outcome,
+            starts_cooldown=not by_code,
+            watermark_ms=offer.watermark_ms,
+        )
+        if by_code or await _withdrawn(state, tx, claim, offer):
+            # Code takes out only; what else there is to do is a consolidator's.
+            await state.jobs.enqueue_consolidation(
+                tx, version=claim.version, watermark_ms=now_ms, urgent=True
+            )
+        tell_worked_in(tx, version=claim.version, standing=standing, files=offer.counts.files)
 
 
 async def _withdrawn(
@@ -191,12 +198,35 @@ def _carry_notes(offer: Offer) -> tuple[str, ...]:
 def _swap(offer: Offer) -> tuple[str, ...]:
     """Exchange the folders; taken back if somebody wrote between the last look and the swap."""
     staging = offer.staging
-    staging.swap()
+    try:
+        staging.swap()
+    except FileNotFoundError:
+        if os.path.lexists(staging.live):
+            raise
+        return (".",)  # somebody deleted the folder as a whole
     former = staging.former_snapshot()
     edited = edited_since(offer.before, former)
     if edited:
-        staging.swap()
+        _swap_back(offer)
         return edited
     staging.carry_over(staging.staged, staging.live, new_notes(offer.before, former))
     staging.keep_odd(former)
     return ()
+
+
+def _swap_back(offer: Offer) -> tuple[str, ...]:
+    """Take the exchange back, with what somebody wrote since; the paths that were carried over.
+
+    What a person changed in a text that goes is put into the one that comes back, line by line.
+    """
+    staging, shown = offer.staging, offer.written
+    staging.swap()
+    # What was live until now stands in the place of the copy.
+    left = staging.former_snapshot()
+    fresh = new_notes(shown, left)
+    staging.carry_over(staging.staged, staging.live, fresh)
+    edited = edited_since(shown, left)
+    back = staging.live_snapshot()
+    staging.put(carried_edits(shown, left, back, edited))
+    staging.keep_odd(left)
+    return (*fresh, *edited)

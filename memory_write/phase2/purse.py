@@ -6,8 +6,9 @@ Invariant: what a run cost is recorded also when the run gave nothing, was cappe
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from memory_write.limits import DAY_S, MemorySettings
+from memory_write.limits import DAY_S, MemorySettings, Phase2Limits
 from memory_write.ports import ModelUse, Quota
+from state.policy.budget import estimate_tokens
 from state.recovery import State
 from state.stores.jobs import Claim
 
@@ -84,3 +85,8 @@ class Purse:
 
 def _day(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d")
+
+
+def worth(new_text: str, limits: Phase2Limits) -> int:
+    """The most tokens that this much of new material is worth."""
+    return limits.tokens_base + limits.tokens_per_new * estimate_tokens(new_text)

@@ -6,13 +6,16 @@ and the edition is published; otherwise the edition is abandoned. Running it twi
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memory_write.limits import Phase2Limits
+from memory_write.loss import notes_back
 from memory_write.phase2.sources import published_sources, selected_sources
+from memory_write.phase2.withdraw import standing_sources
 from memory_write.ports import Steps, no_steps
-from state.errors import PathRefused, WorkspaceUnsafe
+from memory_write.recipes import RECIPES
+from state.errors import PathRefused, StateError, WorkspaceUnsafe
 from state.ids import ThreadId
 from state.recovery import State
 from state.stores.editions import Edition
@@ -65,6 +68,11 @@ async def recover(
         settled.append(edition.edition_id)
     kept = [edition.staged for edition in left_open]
     removed = await asyncio.to_thread(clear_staging, state.home, keep=kept)
+    for recipe in RECIPES.values():
+        try:
+            await notes_back(state, recipe)
+        except (StateError, OSError) as error:
+            _LOG.error("notes of memory %s wait: %s", recipe.version, error)
     await steps(RECOVERED)
     return Recovered(
         finished=tuple(finished),
@@ -99,7 +107,8 @@ async def settle(state: State, edition: Edition, limits: Phase2Limits) -> bool:
             unused_days_max=None,
             now_ms=state.clock.now_ms(),
         )
-    await _finish(state, edition, _standing(live, outputs), limits)
+    shown = await asyncio.to_thread(standing_sources, live)
+    await _finish(state, edition, _standing(live, outputs), shown.thread_ids, limits)
     return True
 
 
@@ -107,9 +116,14 @@ async def _finish(
     state: State,
     edition: Edition,
     selected: Sequence[tuple[ThreadId, int]],
+    shown: Iterable[ThreadId],
     limits: Phase2Limits,
 ) -> None:
-    """Mark what the crash kept from being marked, in one transaction with the job if it is free."""
+    """Mark what the crash kept from being marked, in one transaction with the job if it is free.
+
+    `shown` are the threads that the folder stands for; of one that went meanwhile nothing may stay,
+    and the success of the job must not be taken for its withdrawal.
+    """
     version = edition.version
     async with state.database.writing() as tx:
         now_ms = state.clock.now_ms()
@@ -119,9 +133,9 @@ async def _finish(
         claimed = await state.jobs.claim_consolidation(
             tx, version=version, lease_s=limits.lease_s, cooldown_s=0, ignore_cooldown=True
         )
+        by_code = edition.made_by == "code"
         if isinstance(claimed, Claimed):
             watermark_ms = max((at_ms for _, at_ms in selected), default=0)
-            by_code = edition.made_by == "code"
             await state.jobs.succeed(
                 tx,
                 claimed.claim,
@@ -129,10 +143,11 @@ async def _finish(
                 starts_cooldown=not by_code,
                 watermark_ms=watermark_ms,
             )
-            if by_code:
-                await state.jobs.enqueue_consolidation(
-                    tx, version=version, watermark_ms=now_ms, urgent=True
-                )
+        withdrawn = await state.editions.withdrawn(tx, version=version, thread_ids=shown)
+        if withdrawn or (by_code and isinstance(claimed, Claimed)):
+            await state.jobs.enqueue_consolidation(
+                tx, version=version, watermark_ms=now_ms, urgent=True
+            )
 
 
 def _live_after(staging: Staging, commit_id: str) -> Snapshot | None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from memory_write.ports import ModelUse
+from state.errors import PathRefused, WorkspaceUnsafe
 
 Status = Literal["published", "unchanged", "skipped", "failed"]
 
@@ -42,3 +43,16 @@ class Failure:
     reason: str
     retry_at_ms: int
     uses_retry: bool = False
+
+
+def reason_of(error: Exception) -> str:
+    """What went wrong with a run that nothing else explains, as its row tells it."""
+    match error:
+        case WorkspaceUnsafe():
+            return f"workspace_unsafe: {error.reason}"
+        case PathRefused():
+            return f"workspace_refused: {error}"
+        case OSError():
+            return f"files: {error.strerror or type(error).__name__}"
+        case _:
+            return f"internal: {type(error).__name__}"

@@ -11,7 +11,7 @@ from memory_write.phase2.withdraw import standing_sources
 from memory_write.ports import Announcement, Announcer, Models, Quota, Steps, no_steps
 from memory_write.recipes import Recipe, recipe_of
 from state.recovery import State
-from state.stores.jobs import Claim, Claimed, Skipped
+from state.stores.jobs import CONSOLIDATION_KEY, Claim, Claimed, Skipped
 from state.workspace.snapshot import take_snapshot
 
 __all__ = ["Phase2", "Phase2Report", "Recovered", "recover"]
@@ -73,6 +73,15 @@ class Phase2:
                 )
             assert isinstance(claimed, Claimed)
             return await self._told(claimed.claim, recipe, unused_days_max=None, only=True)
+
+    async def owes(self) -> bool:
+        """Whether something was handed on that is not done: a withdrawal may be among it."""
+        version = self._settings.version
+        async with self._state.database.reading() as read:
+            job = await self._state.jobs.get(
+                read, version=version, kind="consolidation", key=CONSOLIDATION_KEY
+            )
+        return job is not None and job.status != "done"
 
     async def _stands_withdrawn(self, recipe: Recipe) -> bool:
         limits = self._settings.phase2

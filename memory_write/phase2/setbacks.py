@@ -37,13 +37,16 @@ class Setbacks:
         """The agent failed or was capped."""
         reason = end.failure or "unknown"
         if not end.transient:
-            # The same inputs would most likely fail again, so each time it waits longer.
-            delay_s = min(self._limits.retry_delay_s * 2**self._fruitless, DAY_S)
-            self._fruitless = min(self._fruitless + 1, _DOUBLINGS_MAX)
-            return self.failure(reason, delay_s, uses_retry=True)
+            return self.fruitless(reason)
         delay_s = min(TRANSIENT_RETRY_FIRST_S * 2**self._transient, TRANSIENT_RETRY_MAX_S)
         self._transient = min(self._transient + 1, _DOUBLINGS_MAX)
         return self.failure(reason, delay_s)
+
+    def fruitless(self, reason: str) -> Failure:
+        """A run that cost something; the same inputs would most likely fail again."""
+        delay_s = min(self._limits.retry_delay_s * 2**self._fruitless, DAY_S)
+        self._fruitless = min(self._fruitless + 1, _DOUBLINGS_MAX)
+        return self.failure(reason, delay_s, uses_retry=True)
 
     def failure(self, reason: str, retry_s: int, *, uses_retry: bool = False) -> Failure:
         """Any other reason."""

@@ -4,9 +4,9 @@ Invariant: no model and no quota is asked, so that forgetting depends on nobody;
 in yet and what a person wrote stays in the folder as a difference to the commit.
 """
 
-import asyncio
 from dataclasses import dataclass
 
+from memory_write.phase2.blocking import in_thread
 from memory_write.phase2.gather import Gathered
 from memory_write.phase2.publish import EditedMeanwhile, InputsWithdrawn, Offer, publish
 from memory_write.phase2.withdraw import Gone, Withdrawal, still_standing, withdraw
@@ -40,7 +40,7 @@ async def take_out(
 
     Raises: LeaseLost, DatabaseBusy, DatabaseUnusable, WorkspaceUnsafe, OSError.
     """
-    withdrawal = await asyncio.to_thread(_staged, staging, gathered, gone, recipe)
+    withdrawal = await in_thread(_staged, staging, gathered, gone, recipe)
     offer = Offer(
         staging=staging,
         before=gathered.published,

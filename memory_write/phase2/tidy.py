@@ -1,8 +1,8 @@
 """What code puts right in a consolidator's result before it is judged; blocking.
 
-Invariant: nothing is added but what a person had written there. Lines that only inputs that went
-had supported are cut, and names that stand for no input are left out; both are counted, and neither
-is a reason to refuse the rest.
+Invariant: nothing is added but what a person had written there or in a note. Lines that only inputs
+that went had supported are cut, and names that stand for no input are left out; both are counted,
+and neither is a reason to refuse the rest.
 """
 
 from collections import Counter
@@ -13,6 +13,7 @@ from memory_write.phase2.by_hand import hand_edits, with_hand_edits
 from memory_write.phase2.citations import tidy_citations
 from memory_write.phase2.cut import Grounds
 from memory_write.phase2.gather import Gathered
+from memory_write.phase2.notes_hold import with_notes_held
 from memory_write.phase2.withdraw import Gone, cut_artefacts, grounds_of, told_by
 from memory_write.recipes import Recipe
 from state.workspace.root import ConfinedRoot
@@ -25,6 +26,8 @@ class Tally:
 
     lines_cut: int = 0
     ids_ignored: Counter[str] = field(default_factory=Counter)
+    notes_held: int = 0
+    """Lines that gave another number than a person's note."""
 
 
 def tidied(
@@ -56,8 +59,12 @@ def tidied(
         if tidy.text != text:
             files[path] = FileContent(data=tidy.text.encode(), executable=file.executable)
         tally.ids_ignored.update(tidy.ignored)
+    held, conflicts = with_notes_held(
+        Snapshot(files=files, odd=written.odd), gathered.offered, recipe
+    )
+    tally.notes_held += conflicts
     edits = hand_edits(gathered.published, gathered.baseline, recipe)
-    return with_hand_edits(Snapshot(files=files, odd=written.odd), edits, grounds, recipe)
+    return with_hand_edits(held, edits, grounds, recipe)
 
 
 def write_back(staged: Path, before: Snapshot, after: Snapshot) -> None:

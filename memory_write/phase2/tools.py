@@ -2,7 +2,8 @@
 
 Invariant: a tool changes only what the recipe lets a consolidation write; inputs are there to be
 read.
-What a tool refuses comes back as text, so that the model can do better.
+What a tool refuses comes back as text, so that the model can do better; a fault of the machine is
+none of the model's business and ends the run.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_write.limits import Phase2Limits
+from memory_write.outage import outage_reason
 from memory_write.phase2.arguments import Arguments, parse
 from memory_write.ports import FileTool
 from memory_write.recipes import V1, Recipe
@@ -34,6 +36,12 @@ class ToolMeter:
         self.exhausted = asyncio.Event()
         self.has_written = False
         """Whether it wrote or edited any file so far."""
+        self.fault: OSError | None = None
+        """What of the machine kept a tool from its work."""
+        self.stopped = asyncio.Event()
+        """Set with the fault: the run is over."""
+        self.seen: set[str] = set()
+        """The files it has read so far."""
         self._lock = threading.Lock()
         self._closed = False
         self._calls_left = limits.turns_max * CALLS_PER_TURN_MAX
@@ -55,6 +63,13 @@ class ToolMeter:
             if self._closed:
                 raise PathRefused("the run has ended")
             return work(root, given, self)
+
+    def broke(self, error: OSError) -> None:
+        """The machine failed: no later call does anything, and the run ends."""
+        if self.fault is None:
+            self.fault = error
+        self._closed = True
+        self.stopped.set()
 
     def call(self) -> None:
         """Count one call.
@@ -108,6 +123,8 @@ class StagedTool:
         except UnicodeError:
             return "the file is not UTF-8 text"
         except OSError as error:
+            if outage_reason(error) is not None:
+                self.meter.broke(error)
             # The path is one the model gave; the system's own text may name more than that.
             return f"the file system refused: {error.strerror or 'unknown reason'}"
         return json.dumps(result, ensure_ascii=False, separators=(",", ":"))
@@ -137,12 +154,15 @@ def _list(root: ConfinedRoot, given: Arguments, _: ToolMeter) -> Mapping[str, ob
     )
 
 
-def _read(root: ConfinedRoot, given: Arguments, _: ToolMeter) -> Mapping[str, object]:
-    return root.read(
-        given.text("path"),
+def _read(root: ConfinedRoot, given: Arguments, meter: ToolMeter) -> Mapping[str, object]:
+    path = given.text("path")
+    result = root.read(
+        path,
         line_offset=given.number("line_offset"),
         max_lines=given.number("max_lines"),
     )
+    meter.seen.add(path.removeprefix("./"))
+    return result
 
 
 def _search(root: ConfinedRoot, given: Arguments, _: ToolMeter) -> Mapping[str, object]:

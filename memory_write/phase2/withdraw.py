@@ -1,7 +1,8 @@
 """An edition without what went: made by code alone from the published one, no model asked.
 
 Invariant: what is published by it holds nothing new. Inputs that came or changed, and edits by
-hand, stay outside its commit, so that the next difference still shows them to the consolidator.
+hand, stay outside its commit, so that the next difference still shows them to the consolidator. So
+do notes whose lines the cut took along.
 """
 
 import re
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from memory_write.phase2.cut import Grounds, cut_file
 from memory_write.phase2.evidence import Evidence, Trace, trace_of
 from memory_write.phase2.inputs import recap_path, render_raw_memories, render_recap
+from memory_write.phase2.notes_told import as_before, notes_lost
 from memory_write.phase2.outline import Part, parts_of, units_of
 from memory_write.phase2.sources import (
     Sources,
@@ -137,6 +139,8 @@ def withdraw(
     left = [one for one in selection if one.output.thread_id in standing]
     live, lines = _without(published, left, grounds, recipe)
     committed, _ = _without(baseline, left, grounds, recipe)
+    lost = notes_lost(published, live, recipe)
+    committed = as_before(committed, Snapshot(files={}), lost)
     return Withdrawal(live=live, committed=committed, lines=lines)
 
 

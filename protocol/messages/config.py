@@ -1,6 +1,6 @@
 """Models, configuration and account: what clients read before they let a person type."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -72,6 +72,39 @@ class ConfigReadResult(WireModel):
     config: dict[str, Any]
     origins: dict[str, Any]
     layers: list[Any] | None = Field(default=None, exclude_if=_is_none)
+
+
+class ConfigEdit(RequestParams):
+    """A value for a key of the configuration; null takes the key away."""
+
+    key_path: str
+    value: Any
+    merge_strategy: Literal["replace", "upsert"]
+
+
+class ConfigValueWriteParams(ConfigEdit):
+    """Change one key."""
+
+    file_path: str | None = None
+    expected_version: str | None = None
+
+
+class ConfigBatchWriteParams(RequestParams):
+    """Change several keys at once, or none of them."""
+
+    edits: list[ConfigEdit]
+    file_path: str | None = None
+    expected_version: str | None = None
+    reload_user_config: bool | None = None
+
+
+class ConfigWriteResult(WireModel):
+    """What was written, and whether something stands above it."""
+
+    status: Literal["ok", "okOverridden"]
+    version: str
+    file_path: str
+    overridden_metadata: dict[str, Any] | None
 
 
 class ConfigRequirementsResult(WireModel):

@@ -39,13 +39,37 @@ class InitializeParams(RequestParams):
     capabilities: InitializeCapabilities | None = None
 
 
+class ServerLimits(WireModel):
+    """What the server takes and gives at once."""
+
+    frame_bytes_max: int
+    """The longest message it takes."""
+    reply_bytes_max: int
+    """The longest reply; what would be longer is an error instead."""
+    page_bytes_max: int
+    """How long the rows of a page are together."""
+    page_rows_max: int
+    requests_in_flight_max: int
+    input_characters_max: int
+
+
+class ServerInstance(WireModel):
+    """Which process answers: after a restart it is another one."""
+
+    version: str
+    instance_id: str
+    started_at_ms: int
+    limits: ServerLimits
+
+
 class InitializeResult(WireModel):
-    """Who answers."""
+    """Who answers; `memoryd` is a key of ours."""
 
     user_agent: str
     codex_home: str
     platform_family: str
     platform_os: str
+    memoryd: ServerInstance | None = None
 
 
 class ServerLagged(WireModel):

@@ -194,6 +194,19 @@ class McpToolCallItem(TimedItem):
     duration_ms: int | None = None
 
 
+class DynamicToolCallItem(TimedItem):
+    """A call of a tool that the client itself offers."""
+
+    type: Literal["dynamicToolCall"] = "dynamicToolCall"
+    namespace: str | None = None
+    tool: str
+    arguments: Any = None
+    status: Literal["inProgress", "completed", "failed"]
+    content_items: list[dict[str, Any]] | None = None
+    success: bool | None = None
+    duration_ms: int | None = None
+
+
 class WebSearchItem(TimedItem):
     """A search of the web."""
 
@@ -238,6 +251,7 @@ ThreadItem = Annotated[
     | CommandExecutionItem
     | FileChangeItem
     | McpToolCallItem
+    | DynamicToolCallItem
     | WebSearchItem
     | ImageViewItem
     | SleepItem
@@ -293,3 +307,55 @@ class ReasoningSummaryTextDelta(WireModel):
     item_id: str
     delta: str
     summary_index: int
+
+
+class CommandOutputDelta(WireModel):
+    """The next piece of a command's output."""
+
+    thread_id: str
+    turn_id: str
+    item_id: str
+    delta: str
+
+
+class TerminalInteraction(WireModel):
+    """A running command was given something to read."""
+
+    thread_id: str
+    turn_id: str
+    item_id: str
+    process_id: str
+    stdin: str
+
+
+class McpToolProgress(WireModel):
+    """What an MCP tool says of its progress."""
+
+    thread_id: str
+    turn_id: str
+    item_id: str
+    message: str
+
+
+class TurnDiffUpdated(WireModel):
+    """All that the turn changed in files so far, as one unified diff."""
+
+    thread_id: str
+    turn_id: str
+    diff: str
+
+
+class TurnPlanStep(WireModel):
+    """One step of a plan."""
+
+    step: str
+    status: Literal["pending", "inProgress", "completed"]
+
+
+class TurnPlanUpdated(WireModel):
+    """The agent wrote or changed its plan."""
+
+    thread_id: str
+    turn_id: str
+    explanation: str | None
+    plan: list[TurnPlanStep]

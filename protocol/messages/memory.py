@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from protocol.base import U32, RequestParams, StrictParams, WireModel
+from protocol.messages.load import LoadView
 
 MemoryMode = Literal["enabled", "disabled"]
 
@@ -14,10 +15,65 @@ class MemoryReadResult(WireModel):
 
 
 class MemoryModeSetParams(RequestParams):
-    """Allow or forbid that a thread becomes memory."""
+    """Allow or forbid that a thread becomes memory; with `memoryUse`, of ours, that it sees it."""
 
     thread_id: str
     mode: MemoryMode
+    memory_use: bool | None = None
+
+
+class MemoryReportParams(StrictParams):
+    """A thread, loaded or stored."""
+
+    thread_id: str
+
+
+class PollutionView(WireModel):
+    """What brought outside context into a thread."""
+
+    kind: str
+    name: str
+
+
+class MemoryReportResult(WireModel):
+    """How a thread meets memory: no word of memory itself.
+
+    `reason` says why nothing was told: `feature_off`, `use_off`, `thread_off`, `private`,
+    `no_turn` where none ran yet, or what the files said: `no_summary`, `blank`, `unreadable`.
+    Tokens are estimates, four bytes each; `digest` is the same for the same bytes.
+    """
+
+    thread_id: str
+    loaded: bool
+    memory_mode: Literal["enabled", "disabled", "polluted"]
+    memory_use: bool
+    polluted_by: PollutionView | None
+    version: str
+    injected: bool
+    reason: str | None
+    tokens: int
+    parts: int
+    notes: int
+    """Notes that no consolidation has taken in."""
+    withheld: int
+    """Lines left out because they posed as somebody else's voice."""
+    corrections: int
+    """Notes among them that correct the summary."""
+    dated_lines: int
+    """Lines that were confirmed long ago, which they say."""
+    doubtful_pointers: int
+    """Files and symbols that memory names and the workspace does not have as named."""
+    digest: str | None
+    tools_offered: bool
+    instruction_sources: list[str]
+
+
+class CounterView(WireModel):
+    """One counter of this process, with labels out of a fixed few words."""
+
+    name: str
+    labels: dict[str, str]
+    count: int
 
 
 class MemoryStatusParams(RequestParams):
@@ -265,6 +321,14 @@ class ServerView(WireModel):
     home: str
     provider: str
     model: str | None
+    load: LoadView
+
+
+class FolderSizeView(WireModel):
+    """What a memory folder holds, nested files counted, neither its private git nor links."""
+
+    files: int
+    bytes: int
 
 
 class VersionView(WireModel):
@@ -286,6 +350,12 @@ class VersionView(WireModel):
     outputs_displaced: int
     """Those that would be used if there were room for them."""
     last_edition: EditionView | None
+    size: FolderSizeView
+    withdrawal_pending: str | None
+    """Why what a deleted or barred thread gave may still stand there; it is tried until it is out.
+
+    Null when nothing of that kind is known.
+    """
 
 
 class OverviewResult(WireModel):
@@ -308,6 +378,8 @@ class OverviewResult(WireModel):
     last_edition: EditionView | None
     versions: list[VersionView]
     spending: SpendingView
+    reads: list[CounterView]
+    """How memory was used since the server started."""
     notes: list[str]
 
 

@@ -138,8 +138,13 @@ class ThreadStartParams(ThreadOverrides):
     history_mode: HistoryMode | None = None
     session_start_source: Literal["startup", "clear"] | None = None
     service_name: str | None = None
+    dynamic_tools: list[dict[str, Any]] | None = None
     thread_source: str | None = None
     project_id: str | None = None
+    memory_mode: Literal["enabled", "disabled"] | None = None
+    """A field of ours: whether the thread becomes memory."""
+    memory_use: bool | None = None
+    """A field of ours: whether the thread sees memory; with both off it is private."""
 
 
 class ThreadSettingsResult(WireModel):

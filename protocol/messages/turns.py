@@ -129,6 +129,21 @@ class TurnStartResult(WireModel):
     turn: Turn
 
 
+class TurnSteerParams(RequestParams):
+    """Add input to the turn of that id."""
+
+    thread_id: str
+    input: list[UserInput]
+    expected_turn_id: str
+    client_user_message_id: str | None = None
+
+
+class TurnSteerResult(WireModel):
+    """The turn that took the input."""
+
+    turn_id: str
+
+
 class TurnInterruptParams(RequestParams):
     """Stop a running turn."""
 

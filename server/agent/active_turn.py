@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import replace
 
 from server.agent.events import TurnFault
-from server.agent.inputs import TurnInput
+from server.agent.inputs import TurnInput, TurnKind
 from server.agent.interrupts import Interrupts
 from server.agent.turn import TurnLife
 from state.ids import TurnId
@@ -19,8 +19,9 @@ from state.rollouts.items import RecordedItem, RecordedTurn
 class ActiveTurn:
     """One admitted turn; changed by the event loop only."""
 
-    def __init__(self, turn_id: TurnId, first: TurnInput) -> None:
+    def __init__(self, turn_id: TurnId, first: TurnInput, *, kind: TurnKind = "user") -> None:
         self.turn_id = turn_id
+        self.kind = kind
         self.first = first
         self.life = TurnLife()
         self.interrupts = Interrupts()
@@ -30,17 +31,26 @@ class ActiveTurn:
         self.items: list[RecordedItem] = []
         self.open_item: RecordedItem | None = None
         """The item that is being streamed."""
+        self.open_tools: dict[str, RecordedItem] = {}
+        """The items of tools that run, by id."""
         self.shown: list[str] = []
         """The text of it that was told so far."""
+        self.cited = False
+        """Whether an answer of it cites memory."""
         self.fault: TurnFault | None = None
         self.started_at_ms: int | None = None
         self.ended_at_ms: int | None = None
         self.output_schema = first.output_schema
 
     @property
+    def open(self) -> bool:
+        """Whether it goes on, or is still to begin."""
+        return self.life.open and self.interrupts.requested is None
+
+    @property
     def accepting(self) -> bool:
         """Whether new input joins this turn."""
-        return self.life.open and self.interrupts.requested is None
+        return self.open and self.kind == "user"
 
     @property
     def started_at_s(self) -> int | None:
@@ -64,6 +74,7 @@ class ActiveTurn:
             if "text" in body:
                 body["text"] = "".join(self.shown)
             items = (*items, replace(self.open_item, body=body))
+        items = (*items, *self.open_tools.values())
         done = self.ended_at_ms is not None and self.started_at_ms is not None
         fault = self.fault
         return RecordedTurn(

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from memory_read.citations import CitationStripper
+from memory_read.citations import Citation, CitationStripper, strip_citations
 from server.agent.active_turn import ActiveTurn
 from server.agent.conversation import Conversation
 from server.agent.errors import ProviderFailed
@@ -33,6 +33,7 @@ from server.agent.models.base import (
     ReasoningDelta,
     ReasoningStarted,
 )
+from server.agent.outside import outside_context
 from server.agent.recorder import Recorder
 from state.clock import Clock
 from state.ids import uuid7
@@ -84,6 +85,7 @@ class AnswerReader:
         self._answer = Answer()
         self._message: _Message | None = None
         self._parts: list[list[str]] = []
+        self._part_stripper: CitationStripper | None = None
         self._bytes = 0
 
     async def read(self, stream: AsyncGenerator[ModelEvent, None]) -> Answer:
@@ -187,7 +189,7 @@ class AnswerReader:
 
     async def _open_reasoning(self, item_id: str) -> None:
         await self._complete_open()
-        self._parts = []
+        self._parts, self._part_stripper = [], None
         self._open(item_id, "reasoning", {"summary": [], "content": []})
 
     async def _reasoning(self, event: ReasoningDelta) -> None:
@@ -196,30 +198,45 @@ class AnswerReader:
             await self._open_reasoning(event.item_id)
             item = self._turn.open_item
             assert item is not None
-        thread_id, turn_id = self._conversation.thread_id, self._turn.turn_id
         while len(self._parts) <= event.summary_index:
+            self._end_part(item)
             self._conversation.tell(
                 ReasoningPartAdded(
-                    thread_id=thread_id,
-                    turn_id=turn_id,
+                    thread_id=self._conversation.thread_id,
+                    turn_id=self._turn.turn_id,
                     item_id=item.item_id,
                     summary_index=len(self._parts),
                 )
             )
             self._parts.append([])
-        self._parts[event.summary_index].append(event.text)
+            self._part_stripper = self._memory.stripper()
+        if self._part_stripper is not None:
+            self._show_part(item, event.summary_index, self._part_stripper.feed(event.text))
+
+    def _end_part(self, item: RecordedItem) -> None:
+        """What was held back of a part, since nothing more comes of it."""
+        stripper, self._part_stripper = self._part_stripper, None
+        if stripper is not None:
+            self._show_part(item, len(self._parts) - 1, stripper.finish()[0])
+
+    def _show_part(self, item: RecordedItem, index: int, visible: str) -> None:
+        if not visible:
+            return
+        self._parts[index].append(visible)
         self._conversation.tell(
             ReasoningSummaryDelta(
-                thread_id=thread_id,
-                turn_id=turn_id,
+                thread_id=self._conversation.thread_id,
+                turn_id=self._turn.turn_id,
                 item_id=item.item_id,
-                summary_index=event.summary_index,
-                delta=event.text,
+                summary_index=index,
+                delta=visible,
             )
         )
 
     async def _finish(self, item: Item) -> None:
         type_ = item.get("type")
+        if (outside := outside_context(item)) is not None:
+            await self._conversation.pollute(outside.kind, outside.name)
         if type_ == "message" and item.get("role", "assistant") == "assistant":
             await self._finish_message(item)
         elif type_ == "reasoning":
@@ -268,8 +285,16 @@ class AnswerReader:
         await self._recorder.record(lines)
         self._conversation.remember(response)
         self._done(item)
-        if citation is not None and not self._conversation.ephemeral:
-            await self._memory.count(self._conversation.settings.memory_version, citation)
+        if citation is not None:
+            await self._count_use(citation)
+
+    async def _count_use(self, citation: Citation) -> None:
+        """Once for a message, and only for what the thread has seen in memory."""
+        conversation = self._conversation
+        self._turn.cited = True
+        if conversation.settings.use_memories and not conversation.ephemeral:
+            version = conversation.settings.memory_version
+            await self._memory.count(version, citation, conversation.recalled.names)
 
     async def _finish_reasoning(self, item: Item) -> None:
         opened = self._turn.open_item
@@ -277,7 +302,9 @@ class AnswerReader:
             await self._open_reasoning(str(item.get("id") or ""))
             opened = self._turn.open_item
             assert opened is not None
-        summary = [str(part.get("text", "")) for part in item.get("summary") or ()]
+        self._end_part(opened)
+        told = [str(part.get("text", "")) for part in item.get("summary") or ()]
+        summary = [strip_citations(text)[0] for text in told]
         if not summary:
             summary = ["".join(part) for part in self._parts]
         await self._close_reasoning(opened, summary, [self._line(item)])
@@ -317,6 +344,7 @@ class AnswerReader:
             response = _with_text({"type": "message", "role": "assistant"}, text)
             await self._close_message(opened, response, phase=opened.body.get("phase"))
         else:
+            self._end_part(opened)
             await self._close_reasoning(opened, ["".join(part) for part in self._parts], [])
 
     def _done(self, item: RecordedItem) -> None:

@@ -308,6 +308,7 @@ class _Consolidation:
                 input=list(self._history),
                 tools=self._tools.definitions(),
                 effort=request.model.effort,
+                service_tier=request.model.service_tier,
                 cache_key=f"consolidation-{request.job_key}",
             )
         )

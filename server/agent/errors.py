@@ -5,6 +5,10 @@ AgentError
 ├── UnknownProvider    the settings name no such provider
 ├── ThreadNotLoaded    no live thread has that id
 ├── ThreadClosing      the thread is being unloaded
+├── ThreadBusy         a turn runs, and what was asked for needs an idle thread
+├── TurnInProgress     the turn is no boundary, because it has not ended
+├── McpServerMissing   a server that the settings require did not start
+├── NotMarked          text from outside may not come in, since the mark for it was not kept
 └── ImpossibleStep     the turn table has no such step: a mistake of ours
 """
 
@@ -79,6 +83,44 @@ class ThreadClosing(AgentError):
     def __init__(self, thread_id: str) -> None:
         self.thread_id = thread_id
         super().__init__(f"thread {thread_id} is closing; retry after the thread is closed")
+
+
+class ThreadBusy(AgentError):
+    """A turn runs or waits in the thread; nothing was changed."""
+
+    def __init__(self, thread_id: str) -> None:
+        self.thread_id = thread_id
+        super().__init__(f"thread {thread_id} is busy; retry when its turn has ended")
+
+
+class TurnInProgress(AgentError):
+    """A fork cannot end behind a turn that still runs."""
+
+    def __init__(self, turn_id: str) -> None:
+        self.turn_id = turn_id
+        super().__init__(
+            f"turn {turn_id} is in progress and cannot be the last turn of a fork; wait for its "
+            "end, or fork before it"
+        )
+
+
+class McpServerMissing(AgentError):
+    """An MCP server that a turn must not run without is not there."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        super().__init__(f"the required MCP server `{name}` is not ready: {reason}")
+
+
+class NotMarked(AgentError):
+    """A thread that takes in text from outside could not be marked for it."""
+
+    def __init__(self, thread_id: str) -> None:
+        self.thread_id = thread_id
+        super().__init__(
+            f"thread {thread_id} could not be marked as holding text from outside, so the tool was "
+            "not called; memory could not be written just now, try again"
+        )
 
 
 class ImpossibleStep(AgentError):

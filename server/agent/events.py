@@ -116,6 +116,48 @@ class ItemCompleted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OutputDelta:
+    """More output of a command, or news of an MCP tool; the whole comes with the item."""
+
+    thread_id: ThreadId
+    turn_id: TurnId
+    item_id: str
+    item_type: str
+    delta: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StdinWritten:
+    """A running command was given this to read."""
+
+    thread_id: ThreadId
+    turn_id: TurnId
+    item_id: str
+    process_id: str
+    stdin: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffChanged:
+    """What the turn changed in files so far, all of it as one unified diff."""
+
+    thread_id: ThreadId
+    turn_id: TurnId
+    diff: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanChanged:
+    """The agent wrote or changed its plan."""
+
+    thread_id: ThreadId
+    turn_id: TurnId
+    explanation: str | None
+    steps: tuple[tuple[str, str], ...]
+    """Each step and its status."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TokenUsage:
     """Tokens of the last response and of the whole thread."""
 
@@ -172,6 +214,16 @@ class TurnFailed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class McpServerChanged:
+    """An MCP server of the thread began to start, is ready, or is not."""
+
+    thread_id: ThreadId
+    name: str
+    state: Literal["starting", "ready", "failed", "cancelled"]
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadClosed:
     """The thread is no longer loaded."""
 
@@ -188,10 +240,15 @@ ThreadEvent = (
     | ReasoningPartAdded
     | ReasoningSummaryDelta
     | ItemCompleted
+    | OutputDelta
+    | StdinWritten
+    | DiffChanged
+    | PlanChanged
     | TokenUsage
     | RateLimits
     | ErrorTold
     | TurnCompleted
     | TurnFailed
+    | McpServerChanged
     | ThreadClosed
 )

@@ -1,10 +1,36 @@
 """What callers put into a live thread, and what they get back: plain values."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from server.agent.instruction_files import InstructionSettings
 from state.ids import ThreadId, TurnId
+from state.rollouts.prefix import Cut
+from state.stores.withdrawal import OutsideSource
+
+MemoryOff = Literal["feature_off", "use_off", "thread_off"]
+"""The switch that keeps memory from a thread: of the feature, of its use, of the thread itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryChange:
+    """What a thread's own configuration says about memory; None keeps what the settings say."""
+
+    feature: bool | None = None
+    use: bool | None = None
+    dedicated_tools: bool | None = None
+    pollutable: bool | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstructionChange:
+    """What a thread's own configuration says about instruction files."""
+
+    enabled: bool | None = None
+    bytes_max: int | None = None
+    fallbacks: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +45,22 @@ class ThreadSettings:
     approval_policy: Any = "on-request"
     """The wire's value: a name, or an object with granular rules."""
     sandbox_policy: Mapping[str, Any] = field(default_factory=lambda: {"type": "readOnly"})
+    approvals_reviewer: str = "user"
+    """As the client chose it; shown back, and a person is asked whatever it says."""
     use_memories: bool = True
+    """Whether it sees memory, all switches together."""
+    memory_off: MemoryOff | None = None
+    """Which switch says that it does not."""
     dedicated_tools: bool = True
+    pollutable: bool = False
+    """Whether outside context bars it from being learned from."""
     memory_version: str = "v1"
     """Frozen when the thread is loaded: section, tools and citations are of one folder."""
+    instruction_files: InstructionSettings = field(default_factory=InstructionSettings)
     instructions: str | None = None
     developer_instructions: str | None = None
+    client_tools: tuple[Mapping[str, Any], ...] = ()
+    """Tools that the client offers and runs itself: the wire's `dynamicTools`, checked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +73,13 @@ class SettingsChange:
     effort: str | None = None
     summary: str | None = None
     approval_policy: Any = None
+    approvals_reviewer: str | None = None
     sandbox_policy: Mapping[str, Any] | None = None
-    use_memories: bool | None = None
-    dedicated_tools: bool | None = None
-    memory_version: str | None = None
+    memory: MemoryChange | None = None
+    instruction_files: InstructionChange | None = None
     instructions: str | None = None
     developer_instructions: str | None = None
+    client_tools: tuple[Mapping[str, Any], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +94,29 @@ class StartOptions:
     thread_source: str | None = None
     originator: str | None = None
     memory_mode: Literal["enabled", "disabled"] = "enabled"
+    memory_use: bool = True
+    """Whether the thread itself wants to see memory; kept with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForkOptions:
+    """How a thread begins that goes on from a place in another one."""
+
+    cut: Cut
+    change: SettingsChange = SettingsChange()
+    ephemeral: bool = False
+    thread_source: str | None = None
+    originator: str | None = None
+    barred: bool = False
+    """Whether it is not learned from though its source is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserCommand:
+    """A line of shell that the user typed."""
+
+    text: str
+    timeout_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +128,8 @@ class TurnInput:
     client_id: str | None = None
     output_schema: Mapping[str, Any] | None = None
     change: SettingsChange = SettingsChange()
+    command: UserCommand | None = None
+    """Instead of content: run this, and ask no model unless more comes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +149,7 @@ class Admitted:
 class Refused:
     """The input was not taken; nothing changed."""
 
-    reason: Literal["busy", "full", "closing", "no active turn", "other turn"]
+    reason: Literal["busy", "full", "closing", "no active turn", "other turn", "not steerable"]
     active_turn_id: TurnId | None = None
 
 
@@ -98,6 +160,19 @@ class InterruptOutcome:
     accepted: bool
     reason: Literal["no active turn", "other turn"] | None = None
     active_turn_id: TurnId | None = None
+
+
+TurnKind = Literal["user", "compact"]
+"""Whether a turn answers the user or replaces the history by a summary."""
+
+
+Bar = Callable[[ThreadId, OutsideSource], Awaitable[object]]
+"""Bars a stored thread from being learned from, and takes out of memory what it gave."""
+
+
+async def nothing_is_barred(thread_id: ThreadId, source: OutsideSource) -> object:
+    """Where there is no memory to take anything out of."""
+    return None
 
 
 Nudge = Callable[[ThreadId], None]

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from server.agent.instruction_files import InstructionSettings
+from server.switches import Switches
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentLimits:
@@ -15,6 +18,8 @@ class AgentLimits:
     tool_output_bytes_max: int = 12_000
     """What of a tool's result goes to the model; more is cut so that JSON stays JSON."""
     tool_seconds_max: int = 60
+    tool_stop_s: float = 5.0
+    """What a stopped tool has to let go of what it holds; then it is left behind."""
     inbox_items_max: int = 64
     """Inputs that may wait for the running turn."""
     answer_bytes_max: int = 8 * 1_048_576
@@ -22,6 +27,19 @@ class AgentLimits:
     turn_seconds_max: int = 3_600
     begin_wait_s: int = 5
     """After that a turn begins even if nobody called `begin`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionLimits:
+    """When a history is replaced by a summary, and what is kept of it."""
+
+    percent_of_window: int = 90
+    """Of the model's window: when that much is taken, the history is replaced."""
+    typed_tokens_max: int = 20_000
+    """What the user typed last and stays in their own words."""
+    summary_tokens_max: int = 8_000
+    shrinks_max: int = 6
+    """How often the oldest third is left out where even the summary's own call is too long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +95,17 @@ class AgentSettings:
     memory_version: str = "v1"
     memory_enabled: bool = True
     """The feature `memories` as a whole."""
+    pollutable: bool = False
+    """Whether outside context bars a thread from being learned from."""
+    instruction_files: InstructionSettings = field(default_factory=InstructionSettings)
+    projects: Mapping[str, Switches] = field(default_factory=dict)
+    """Switches of single projects, by the folder that they hold for."""
     shell: str = "bash"
     timezone: str = "Etc/UTC"
     cli_version: str = "0.171.0"
     limits: AgentLimits = AgentLimits()
+    compaction: CompactionLimits = CompactionLimits()
+    context_window: int | None = None
+    """Of the model, where the settings say it; else its provider is asked."""
+    auto_compact_tokens: int | None = None
+    """When to compact by itself, where the settings say it; else by the window."""

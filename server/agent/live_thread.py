@@ -7,20 +7,34 @@ a turn and the other joins it. The thread lives as long as it is loaded, whoever
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from server.agent.active_turn import ActiveTurn
 from server.agent.conversation import ACTIVE, Conversation
-from server.agent.events import ThreadStatus
-from server.agent.inputs import Admitted, InterruptOutcome, Refused, ThreadSettings, TurnInput
+from server.agent.errors import ThreadBusy
+from server.agent.events import SettingsChanged, ThreadStatus
+from server.agent.inputs import (
+    Admitted,
+    InterruptOutcome,
+    Refused,
+    SettingsChange,
+    ThreadSettings,
+    TurnInput,
+    TurnKind,
+)
 from server.agent.loop import Surroundings, TurnRun
 from server.agent.models.base import TokenUse
+from server.agent.opening import recorded_settings
+from server.agent.outside import outside_context
 from server.agent.recorder import Recorder
+from server.agent.thread_memory import ThreadMemory
 from state.ids import ThreadId, TurnId, uuid7
 from state.recovery import State
 from state.rollouts.items import RecordedTurn
+from state.rollouts.lines import Line, response_item
 from state.stores.threads import MemoryMode, ThreadRow
-from state.stores.withdrawal import change_memory_mode
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +56,8 @@ class LiveThread:
         self._recorder = recorder
         self._around = surroundings
         self._state = state
+        self._memory = ThreadMemory(conversation, recorder, state, surroundings.bar)
+        conversation.pollute = self._memory.pollute
         self._queued: deque[ActiveTurn] = deque()
         self._running: ActiveTurn | None = None
         self._closing = False
@@ -77,7 +93,8 @@ class LiveThread:
     @property
     def status(self) -> ThreadStatus:
         """What it is doing; a turn that was admitted but not yet told counts as active."""
-        return ACTIVE if self._active is not None else self._conversation.status
+        told = self._conversation.status
+        return ACTIVE if self._active is not None and told.type != "active" else told
 
     @property
     def busy(self) -> bool:
@@ -100,11 +117,19 @@ class LiveThread:
         return self._conversation.last_use
 
     @property
+    def _open_turns(self) -> list[ActiveTurn]:
+        """The turns that go on or are still to begin, in order."""
+        return [turn for turn in (self._running, *self._queued) if turn is not None and turn.open]
+
+    @property
     def _active(self) -> ActiveTurn | None:
-        for turn in (*reversed(self._queued), self._running):
-            if turn is not None and turn.accepting:
-                return turn
-        return None
+        """The turn that goes on, or else begins next."""
+        return next(iter(self._open_turns), None)
+
+    @property
+    def _joinable(self) -> ActiveTurn | None:
+        """The turn that input joins."""
+        return next((turn for turn in reversed(self._open_turns) if turn.accepting), None)
 
     def history(self) -> list[RecordedTurn]:
         """Its turns in order, the running one as it stands."""
@@ -121,48 +146,68 @@ class LiveThread:
         """The one step of admission; everything is decided before it returns."""
         if self._closing:
             return Refused(reason="closing")
-        active = self._active
-        if active is not None:
-            if require_idle:
-                return Refused(reason="busy", active_turn_id=active.turn_id)
-            return self._join(active, given)
         if require_idle and self.busy:
-            waiting = self._queued[-1] if self._queued else self._running
+            waiting = self._active or (self._queued[-1] if self._queued else self._running)
             return Refused(reason="busy", active_turn_id=waiting.turn_id if waiting else None)
+        joinable = self._joinable
+        if joinable is not None:
+            return self._join(joinable, given)
+        return self._queue(given, "user")
+
+    def compact(self) -> Admitted | Refused:
+        """Replace the history by a summary, after what runs now."""
+        if self._closing:
+            return Refused(reason="closing")
+        return self._queue(TurnInput(content=()), "compact")
+
+    @property
+    def has_history(self) -> bool:
+        """Whether there is anything that the model would see."""
+        return bool(self._conversation.sent) or self._running is not None
+
+    def _queue(self, given: TurnInput, kind: TurnKind) -> Admitted | Refused:
         if len(self._queued) >= QUEUED_TURNS_MAX:
             return Refused(reason="full")
-        turn = ActiveTurn(TurnId(uuid7(self._around.clock.now_ms())), given)
+        turn = ActiveTurn(TurnId(uuid7(self._around.clock.now_ms())), given, kind=kind)
         self._queued.append(turn)
         self._woken.set()
         return Admitted(turn_id=turn.turn_id, started=True, begin=turn.begin)
 
     def steer(self, given: TurnInput, *, expected_turn_id: str) -> Admitted | Refused:
         """Let this input join the turn of that id, and no other."""
-        active = self._active
+        active = self._turn_of(expected_turn_id)
         if active is None:
             return Refused(reason="no active turn")
         if active.turn_id != expected_turn_id:
             return Refused(reason="other turn", active_turn_id=active.turn_id)
+        if not active.accepting:
+            return Refused(reason="not steerable", active_turn_id=active.turn_id)
         return self._join(active, given)
+
+    def _turn_of(self, turn_id: str) -> ActiveTurn | None:
+        """The open turn of that id; else the one that goes on."""
+        named = (turn for turn in self._open_turns if turn.turn_id == turn_id)
+        return next(named, self._active)
 
     def _join(self, active: ActiveTurn, given: TurnInput) -> Admitted | Refused:
         if len(active.inbox) >= self._around.settings.limits.inbox_items_max:
             return Refused(reason="full", active_turn_id=active.turn_id)
         active.inbox.append(given)
-        active.interrupts.steer()
+        if given.command is None:  # a command of the user does not cut what the model says
+            active.interrupts.steer()
         return Admitted(turn_id=active.turn_id, started=False, begin=_nothing)
 
     def interrupt(self, turn_id: str) -> InterruptOutcome:
         """Stop the turn of that id; its end is told by events, after this returned."""
         outcome = self.interruptible(turn_id)
-        active = self._active
+        active = self._turn_of(turn_id)
         if outcome.accepted and active is not None:
             active.interrupts.request("interrupted")
         return outcome
 
     def interruptible(self, turn_id: str) -> InterruptOutcome:
         """Whether `interrupt` would stop that turn; changes nothing."""
-        active = self._active
+        active = self._turn_of(turn_id)
         if active is None:
             return InterruptOutcome(accepted=False, reason="no active turn")
         if active.turn_id != turn_id:
@@ -170,6 +215,77 @@ class LiveThread:
                 accepted=False, reason="other turn", active_turn_id=active.turn_id
             )
         return InterruptOutcome(accepted=True, active_turn_id=active.turn_id)
+
+    def unfinished(self, turn_id: str) -> bool:
+        """Whether the turn runs or waits."""
+        return any(
+            turn is not None and turn.turn_id == turn_id and not turn.ended.is_set()
+            for turn in (self._running, *self._queued)
+        )
+
+    async def note(self, changes: Mapping[str, Any]) -> ThreadRow:
+        """Change what its row says, now or with its first turn; the row as it is then.
+
+        Raises: DatabaseBusy, DatabaseUnusable.
+        """
+        row = replace(self._recorder.draft, **changes)
+        if self._recorder.stored:
+            async with self._state.database.writing() as tx:
+                await self._state.threads.put(tx, row)
+        self._recorder.draft = replace(self._recorder.draft, **changes)
+        return self._recorder.draft
+
+    async def update_settings(self, change: SettingsChange) -> None:
+        """Work under other settings from the next turn on, also after a resume.
+
+        Raises: OSError, StateError.
+        """
+        if not self._conversation.change(change):
+            return
+        await self._record(
+            [{"type": "turn_context", "payload": recorded_settings(self._conversation.settings)}]
+        )
+        self._conversation.tell(SettingsChanged(thread_id=self.id))
+
+    async def inject(self, items: Sequence[Mapping[str, Any]]) -> None:
+        """Add items to what the model sees, between two turns.
+
+        Raises: ThreadBusy, OSError, StateError.
+        """
+        if self.busy:
+            # Between a call and its output nothing else may stand.
+            raise ThreadBusy(self.id)
+        lines = []
+        for item in items:
+            if (outside := outside_context(item)) is not None:
+                await self._conversation.pollute(outside.kind, outside.name)
+            content = item.get("content")
+            kinds = ["client.injected"] * (len(content) if isinstance(content, list) else 0)
+            lines.append(response_item(item, turn_id="", kinds=kinds))
+        before = self._conversation.mark()
+        for item in items:
+            self._conversation.remember(item)
+        try:
+            await self._record(lines)
+        except BaseException:
+            self._conversation.back_to(before)
+            raise
+
+    async def _record(self, lines: Sequence[Line]) -> None:
+        """Write lines between turns; of a thread without a file, with its first turn."""
+        if not self._recorder.stored:
+            for line in lines:
+                self._recorder.hold(line)
+            return
+        await self._recorder.reopen()
+        await self._recorder.record(lines)
+
+    async def rewrite(self, work: Callable[[], object]) -> None:
+        """Let this replace the thread's file between two writes.
+
+        Raises: OSError, RolloutUnreadable.
+        """
+        await self._recorder.rewrite(work)
 
     async def rename(self, name: str | None) -> None:
         """Give the thread a name, stored now or with its first turn.
@@ -181,23 +297,17 @@ class LiveThread:
                 await self._state.threads.set_name(tx, self.id, name)
         self._recorder.draft = replace(self._recorder.draft, name=name)
 
+    @property
+    def memory(self) -> ThreadMemory:
+        """How it meets memory: its mode, its use, pollution, the report."""
+        return self._memory
+
     async def set_memory_mode(self, mode: MemoryMode) -> None:
         """Say whether the thread is learned from, stored now or with its first turn.
 
         Raises: DatabaseBusy, DatabaseUnusable.
         """
-        if self._recorder.stored:
-            async with self._state.database.writing() as tx:
-                await change_memory_mode(
-                    tx,
-                    threads=self._state.threads,
-                    jobs=self._state.jobs,
-                    outputs=self._state.outputs,
-                    thread_id=self.id,
-                    mode=mode,
-                    now_ms=self._state.clock.now_ms(),
-                )
-        self._recorder.draft = replace(self._recorder.draft, memory_mode=mode)
+        await self._memory.set_mode(mode)
 
     async def wait_idle(self) -> None:
         """Wait until no turn runs or waits."""
@@ -217,6 +327,7 @@ class LiveThread:
             await self._stop_turns()
         self._task.cancel()
         await asyncio.wait((self._task,))
+        await self._around.tools.release(self.id)
         await self._recorder.close()
 
     async def _stop_turns(self) -> None:

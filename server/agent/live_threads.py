@@ -6,30 +6,45 @@ thread that is loaded is written by its own task alone.
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TypeVar
+from functools import partial
 
 from server.agent.conversation import NOT_LOADED, Conversation
-from server.agent.errors import ThreadClosing, ThreadNotLoaded, UnknownProvider
+from server.agent.errors import (
+    ThreadBusy,
+    ThreadClosing,
+    ThreadNotLoaded,
+    TurnInProgress,
+)
 from server.agent.events import StatusChanged, ThreadClosed, ThreadEvent, Warned
-from server.agent.inputs import Nudge, SettingsChange, StartOptions, ThreadSettings
+from server.agent.forking import bases_of, make_fork, stored_history
+from server.agent.inputs import (
+    Bar,
+    ForkOptions,
+    Nudge,
+    SettingsChange,
+    StartOptions,
+    ThreadSettings,
+    nothing_is_barred,
+)
 from server.agent.limits import AgentSettings, ModelLimits
 from server.agent.live_thread import LiveThread
+from server.agent.loading import SettingsMaker, over_recorded, replay
 from server.agent.loop import Surroundings
 from server.agent.memory import MemoryReader
-from server.agent.models.base import TokenUse
 from server.agent.providers import Providers
-from server.agent.recorder import Recorder
+from server.agent.recorder import Recorder, to_the_end
+from server.agent.thread_settings import wants_memory
+from server.agent.tool_parts import ToolParts
 from state.clock import Clock
 from state.errors import RolloutMissing
 from state.ids import ThreadId, uuid7
 from state.recovery import State
-from state.rollouts.history import History, read_history
+from state.rollouts.prefix import make_whole
 from state.rollouts.store import rollout_path
 from state.stores.threads import ThreadRow
-
-T = TypeVar("T")
 
 
 class LiveThreads:
@@ -46,9 +61,11 @@ class LiveThreads:
         memory: MemoryReader,
         clock: Clock,
         model_limits: ModelLimits = ModelLimits(),
+        bar: Bar = nothing_is_barred,
+        tools: ToolParts | None = None,
     ) -> None:
         self._state = state
-        self._settings = settings
+        self._making = SettingsMaker(providers, settings)
         self._events = events
         self._providers = providers
         self._around = Surroundings(
@@ -58,12 +75,16 @@ class LiveThreads:
             model_limits=model_limits,
             clock=clock,
             nudge=nudge,
+            bar=bar,
+            tools=tools or ToolParts(),
         )
         self._clock = clock
         self._threads: dict[ThreadId, LiveThread] = {}
         self._loading: dict[ThreadId, asyncio.Future[None]] = {}
         self._closing: set[ThreadId] = set()
         self._closed = False
+        self._lineage = asyncio.Lock()
+        """Held while forks are made or made whole, so that none loses what it stands on."""
 
     async def start(self, options: StartOptions) -> LiveThread:
         """A new thread; nothing of it is stored before its first turn.
@@ -72,7 +93,8 @@ class LiveThreads:
         """
         now_ms = self._clock.now_ms()
         thread_id = ThreadId(uuid7(now_ms))
-        settings = self._thread_settings(options.cwd, options.change)
+        memory_use = options.memory_use and wants_memory(options.change)
+        settings = self._making.of_new(options.cwd, options.change, memory_use=options.memory_use)
         path = rollout_path(self._state.home, thread_id, now_ms)
         draft = ThreadRow(
             thread_id=thread_id,
@@ -86,7 +108,7 @@ class LiveThreads:
             thread_source=options.thread_source,
             model_provider=settings.provider,
             model=settings.model,
-            cli_version=self._settings.cli_version,
+            cli_version=self._making.defaults.cli_version,
             originator=options.originator,
             history_mode="paginated",
             memory_mode=options.memory_mode,
@@ -98,7 +120,7 @@ class LiveThreads:
             imported_from=None,
             imported_digest=None,
             imported_at_ms=None,
-            use_memories=settings.use_memories,
+            use_memories=memory_use,
         )
         conversation = Conversation(
             thread_id, settings, ephemeral=options.ephemeral, tell=self._events
@@ -130,6 +152,128 @@ class LiveThreads:
             del self._loading[thread_id]
             done.set_result(None)
 
+    async def fork(self, source: ThreadRow, options: ForkOptions) -> LiveThread:
+        """A new thread that goes on from a place in a stored one.
+
+        Raises: TurnInProgress, TurnMissing, RolloutMissing, RolloutUnreadable, UnknownProvider,
+        OSError, DatabaseUnusable.
+        """
+        async with self._lineage:
+            live = self._threads.get(source.thread_id)
+            through = options.cut.through
+            if live is not None and through is not None and live.unfinished(through):
+                raise TurnInProgress(through)
+            settings = await self._fork_settings(source, live, options.change)
+            forked = await make_fork(
+                self._state,
+                source,
+                settings,
+                options,
+                cli_version=self._making.defaults.cli_version,
+            )
+            conversation = Conversation(
+                forked.row.thread_id, settings, ephemeral=options.ephemeral, tell=self._events
+            )
+            replay(conversation, forked.history, forked.row)
+            return self._loaded(conversation, forked.row, stored=not options.ephemeral)
+
+    async def _fork_settings(
+        self, source: ThreadRow, live: LiveThread | None, change: SettingsChange
+    ) -> ThreadSettings:
+        if live is not None:
+            conversation = Conversation(
+                source.thread_id, live.settings, ephemeral=True, tell=lambda _: None
+            )
+            conversation.change(change)
+            provider = self._providers.get(conversation.settings.provider)
+            if change.provider not in (None, live.settings.provider) and change.model is None:
+                return replace(conversation.settings, model=provider.default_model)
+            return conversation.settings
+        try:
+            history = await stored_history(self._state, source)
+        except FileNotFoundError as error:
+            raise RolloutMissing(source.thread_id) from error
+        return self._making.of_stored(source, over_recorded(change, history, source))[0]
+
+    @asynccontextmanager
+    async def parted(self, thread_id: ThreadId) -> AsyncIterator[None]:
+        """Make whole every fork that stands on this thread's file; no other is made meanwhile.
+
+        Raises: OSError, RolloutUnreadable, DatabaseUnusable; then the thread must stay.
+        """
+        async with self._lineage:
+            async with self._state.database.reading() as read:
+                forks = await self._state.lineage.forks_on(read, thread_id)
+            for fork in forks:
+                await self._make_whole(fork)
+            yield
+
+    async def _make_whole(self, fork: ThreadRow) -> None:
+        bases = await bases_of(self._state, fork.thread_id)
+        path = self._state.home.root / fork.rollout_path
+        work = partial(make_whole, path, find_base=bases.get)
+        while (loading := self._loading.get(fork.thread_id)) is not None:
+            await asyncio.wait((loading,))
+        live = self._threads.get(fork.thread_id)
+        if live is not None:
+            await live.rewrite(work)
+        else:
+            done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._loading[fork.thread_id] = done
+            try:
+                await to_the_end(work)
+            finally:
+                del self._loading[fork.thread_id]
+                done.set_result(None)
+        async with self._state.database.writing() as tx:
+            await self._state.lineage.set_base(tx, fork.thread_id, None)
+
+    @asynccontextmanager
+    async def apart(self, thread_id: ThreadId) -> AsyncIterator[None]:
+        """Let go of the thread, and let nobody load it inside the block.
+
+        Raises: ThreadClosing.
+        """
+        while (loading := self._loading.get(thread_id)) is not None:
+            await asyncio.wait((loading,))
+        if thread_id in self._closing:
+            raise ThreadClosing(thread_id)
+        await self.unload(thread_id, quietly=True)
+        self._closing.add(thread_id)
+        try:
+            yield
+        finally:
+            self._closing.discard(thread_id)
+
+    async def reload(self, thread_id: ThreadId, work: Callable[[], object]) -> LiveThread:
+        """Let this change the file of an idle thread, and go on with what it holds then.
+
+        Raises: ThreadNotLoaded, ThreadClosing, ThreadBusy, OSError, RolloutUnreadable.
+        """
+        live = self.require(thread_id)
+        if live.busy:
+            raise ThreadBusy(thread_id)
+        self._closing.add(thread_id)
+        try:
+            await live.close(drain_s=0)
+            try:
+                await to_the_end(work)
+            finally:
+                row = live.draft
+                history = await stored_history(self._state, row)
+                conversation = Conversation(
+                    thread_id, live.settings, ephemeral=False, tell=self._events
+                )
+                replay(conversation, history, row)
+                fresh = self._loaded(conversation, row, stored=True)
+        finally:
+            self._closing.discard(thread_id)
+        return fresh
+
+    def use(self, defaults: AgentSettings) -> None:
+        """What new threads begin with from now on; bounds stay those of the start."""
+        self._making.defaults = defaults
+
     def get(self, thread_id: str) -> LiveThread | None:
         """The thread if it is loaded."""
         return self._threads.get(ThreadId(thread_id))
@@ -150,12 +294,23 @@ class LiveThreads:
         """Every loaded thread, oldest first."""
         return list(self._threads.values())
 
+    def forget_recalled(self, version: str | None = None) -> None:
+        """Something was withdrawn: loaded threads are told of memory anew from their next turn."""
+        for live in self._threads.values():
+            if version in (None, live.settings.memory_version):
+                live.memory.forget()
+
     def busy(self) -> frozenset[ThreadId]:
         """The threads in which a turn runs or waits."""
         return frozenset(one.id for one in self._threads.values() if one.busy)
 
-    async def unload(self, thread_id: ThreadId, *, drain_s: float = 0.0) -> bool:
-        """Stop its turn and let go of it; false when it was not loaded."""
+    async def unload(
+        self, thread_id: ThreadId, *, drain_s: float = 0.0, quietly: bool = False
+    ) -> bool:
+        """Stop its turn and let go of it; false when it was not loaded.
+
+        `quietly` leaves out that it was closed, where something else is told of it.
+        """
         live = self._threads.get(thread_id)
         if live is None or thread_id in self._closing:
             return False
@@ -166,7 +321,8 @@ class LiveThreads:
             self._closing.discard(thread_id)
             self._threads.pop(thread_id, None)
         self._events(StatusChanged(thread_id=thread_id, status=NOT_LOADED))
-        self._events(ThreadClosed(thread_id=thread_id))
+        if not quietly:
+            self._events(ThreadClosed(thread_id=thread_id))
         return True
 
     async def close(self, drain_s: float) -> None:
@@ -182,14 +338,13 @@ class LiveThreads:
             row = await self._state.threads.get(read, thread_id)
         if row is None:
             raise RolloutMissing(thread_id)
-        path = self._state.home.root / row.rollout_path
         try:
-            history = await asyncio.to_thread(read_history, path)
+            history = await stored_history(self._state, row)
         except FileNotFoundError as error:
             raise RolloutMissing(thread_id) from error
-        settings, told = self._stored_settings(row, _over_recorded(change, history, row))
+        settings, told = self._making.of_stored(row, over_recorded(change, history, row))
         conversation = Conversation(thread_id, settings, ephemeral=False, tell=self._events)
-        _replay(conversation, history, row)
+        replay(conversation, history, row)
         live = self._loaded(conversation, row, stored=True)
         if told is not None:
             self._events(Warned(thread_id=thread_id, message=told))
@@ -203,98 +358,3 @@ class LiveThreads:
         self._threads[live.id] = live
         self._providers.warm_soon(conversation.settings.provider)
         return live
-
-    def _thread_settings(self, cwd: str, change: SettingsChange) -> ThreadSettings:
-        defaults = self._settings
-        name = change.provider or defaults.provider
-        provider = self._providers.get(name)
-        model = change.model or (defaults.model if name == defaults.provider else None)
-        use = defaults.memory_enabled and _given(change.use_memories, defaults.use_memories)
-        return ThreadSettings(
-            provider=name,
-            model=model or provider.default_model,
-            cwd=change.cwd or cwd,
-            effort=change.effort or defaults.effort,
-            summary=change.summary,
-            approval_policy=_given(change.approval_policy, defaults.approval_policy),
-            sandbox_policy=_given(change.sandbox_policy, defaults.sandbox_policy),
-            use_memories=use,
-            dedicated_tools=_given(change.dedicated_tools, defaults.dedicated_tools),
-            memory_version=change.memory_version or defaults.memory_version,
-            instructions=change.instructions,
-            developer_instructions=change.developer_instructions,
-        )
-
-    def _stored_settings(
-        self, row: ThreadRow, change: SettingsChange
-    ) -> tuple[ThreadSettings, str | None]:
-        """The settings of a stored thread; a provider that is gone gives way to the default."""
-        wanted = change.provider or row.model_provider
-        told = None
-        try:
-            self._providers.get(wanted)
-        except UnknownProvider:
-            told = (
-                f"model provider `{wanted}` is not configured here; "
-                f"`{self._settings.provider}` is used for this thread"
-            )
-            wanted = self._settings.provider
-        known = wanted == row.model_provider
-        merged = replace(
-            change,
-            provider=wanted,
-            model=change.model or (row.model if known else None),
-            use_memories=_given(change.use_memories, row.use_memories),
-        )
-        return self._thread_settings(row.cwd, merged), told
-
-
-def _given(value: T | None, default: T) -> T:
-    return default if value is None else value
-
-
-def _replay(conversation: Conversation, history: History, row: ThreadRow) -> None:
-    for item in history.response_items:
-        conversation.remember(item)
-    conversation.turns = list(history.turns)
-    conversation.context_recorded = bool(conversation.sent)
-    # An imported thread may name a folder of another machine; its context is in the history.
-    if conversation.context_recorded:
-        conversation.told_cwd = str((history.context or {}).get("cwd") or row.cwd)
-    if history.token_usage is not None:
-        conversation.total = _use(history.token_usage.get("total_token_usage"))
-        conversation.last_use = _use(history.token_usage.get("last_token_usage"))
-
-
-_POLICY_TYPES = {
-    "read-only": "readOnly",
-    "workspace-write": "workspaceWrite",
-    "danger-full-access": "dangerFullAccess",
-}
-
-
-def _over_recorded(change: SettingsChange, history: History, row: ThreadRow) -> SettingsChange:
-    """The overrides, over what the thread's last turn ran under.
-
-    Not for an imported thread: what another program allowed is no permission here.
-    """
-    context = history.context or {}
-    if row.imported_from is not None or not context:
-        return change
-    policy = context.get("sandbox_policy")
-    name = _POLICY_TYPES.get(str(policy.get("type"))) if isinstance(policy, dict) else None
-    instructions = (history.meta.base_instructions or {}).get("text")
-    return replace(
-        change,
-        cwd=change.cwd or context.get("cwd"),
-        effort=change.effort or context.get("effort"),
-        approval_policy=_given(change.approval_policy, context.get("approval_policy")),
-        sandbox_policy=_given(change.sandbox_policy, {"type": name} if name else None),
-        instructions=change.instructions or instructions,
-    )
-
-
-def _use(counts: object) -> TokenUse:
-    fields: Iterable[str] = TokenUse.__dataclass_fields__
-    given = counts if isinstance(counts, dict) else {}
-    return TokenUse(**{name: given[name] for name in fields if isinstance(given.get(name), int)})

@@ -13,10 +13,12 @@ from typing import Any
 from server.agent.active_turn import ActiveTurn
 from server.agent.checkout import Checkout, read_checkout
 from server.agent.conversation import Conversation
-from server.agent.events import ItemCompleted, ItemStarted
-from server.agent.inputs import TurnInput
+from server.agent.events import ItemCompleted, ItemStarted, Warned
+from server.agent.inputs import ThreadSettings, TurnInput
+from server.agent.instruction_files import Instructions, fragment, read_instructions
 from server.agent.limits import AgentSettings
 from server.agent.memory import MemoryReader
+from server.agent.models.base import Item
 from server.agent.prompt import (
     PromptMessage,
     developer_message,
@@ -30,7 +32,7 @@ from server.agent.recorder import Recorder
 from state.clock import Clock
 from state.errors import StateError
 from state.ids import uuid7
-from state.policy.preview import preview_of
+from state.policy.preview import PRIVATE_PREVIEW, preview_of
 from state.rollouts.items import RecordedItem, SessionMeta
 from state.rollouts.lines import Line, response_item, task_started, turn_context
 from state.rollouts.store import rfc3339
@@ -75,6 +77,18 @@ class Opening:
             raise
         self._tell(item)
 
+    async def begin(self) -> None:
+        """The start of a turn in which nothing is said.
+
+        Raises: OSError, StateError.
+        """
+        assert self._turn.started_at_s is not None
+        if not self._recorder.opened:
+            await self._recorder.open(self._meta(Checkout()))
+        await self._recorder.record(
+            [task_started(self._turn.turn_id, started_at_s=self._turn.started_at_s)]
+        )
+
     async def _write(self, given: TurnInput, lines: Sequence[Line]) -> RecordedItem | None:
         checkout = Checkout()
         if not self._conversation.ephemeral and not self._recorder.stored:
@@ -99,50 +113,86 @@ class Opening:
         self._tell(item)
 
     async def _context(self) -> list[PromptMessage]:
+        """What must be said before the user's words: all at first, later what changed."""
         conversation, settings = self._conversation, self._conversation.settings
         messages: list[PromptMessage] = []
+        if conversation.memory is None:
+            conversation.memory = await self._memory.section(settings)
+            conversation.recalled.note_text(*conversation.memory.parts)
         if not conversation.context_recorded:
-            memory = await self._memory.section(
-                settings.memory_version,
-                use=settings.use_memories,
-                dedicated_tools=settings.dedicated_tools,
-            )
             developer = developer_message(
-                memory, settings.developer_instructions or self._settings.developer_instructions
+                conversation.memory.parts,
+                settings.developer_instructions or self._settings.developer_instructions,
             )
             if developer is not None:
                 messages.append(developer)
             conversation.context_recorded = True
         if conversation.told_cwd != settings.cwd:
-            messages.append(
-                environment_message(
-                    cwd=settings.cwd,
-                    shell=self._settings.shell,
-                    now_ms=self._clock.now_ms(),
-                    timezone=self._settings.timezone,
-                )
-            )
+            messages.append(await self._surroundings())
             conversation.told_cwd = settings.cwd
         return messages
 
+    async def context_again(self) -> list[Item]:
+        """The context as it is now, read anew, in the form in which it is recorded.
+
+        For a compaction: let these items stand before what is kept, and put them into
+        `replacement_history` as they are; `Conversation.remember` takes them as well. From now on
+        the memory section is the new one.
+        """
+        conversation = self._conversation
+        conversation.memory = None
+        conversation.context_recorded, conversation.told_cwd = False, None
+        conversation.told_instructions = None
+        messages = await self._context()
+        return [self._recorded(message) for message in messages]
+
+    async def _surroundings(self) -> PromptMessage:
+        conversation, settings = self._conversation, self._conversation.settings
+        found = await asyncio.to_thread(read_instructions, settings.cwd, settings.instruction_files)
+        self._tell_faults(found)
+        conversation.instruction_sources = found.sources
+        text = fragment(settings.cwd, found.text) if found.text else None
+        told_already = text == conversation.told_instructions
+        conversation.told_instructions = text
+        return environment_message(
+            cwd=settings.cwd,
+            shell=self._settings.shell,
+            now_ms=self._clock.now_ms(),
+            timezone=self._settings.timezone,
+            instructions=None if told_already else text,
+        )
+
+    def _tell_faults(self, found: Instructions) -> None:
+        """Each fault once in the life of a loaded thread."""
+        new = [one for one in found.faults if one not in self._conversation.faults_told]
+        if new:
+            self._conversation.faults_told.update(new)
+            message = "instruction files: " + "; ".join(new)
+            self._conversation.tell(Warned(thread_id=self._conversation.thread_id, message=message))
+
     def _message_line(self, message: PromptMessage) -> Line:
-        self._conversation.remember(message.item)
+        item = self._recorded(message)
+        self._conversation.remember(item)
+        return {"type": "response_item", "payload": item}
+
+    def _recorded(self, message: PromptMessage) -> dict[str, Any]:
         item = {"id": f"msg_{uuid7(self._clock.now_ms())}", **message.item}
-        return response_item(item, turn_id=self._turn.turn_id, kinds=message.kinds)
+        line = response_item(item, turn_id=self._turn.turn_id, kinds=message.kinds)
+        payload: dict[str, Any] = line["payload"]
+        return payload
 
     def _turn_context(self) -> dict[str, Any]:
-        settings = self._conversation.settings
         return {
             "root_turn_id": self._turn.turn_id,
-            "cwd": settings.cwd,
             "current_date": local_date(self._clock.now_ms(), self._settings.timezone),
             "timezone": self._settings.timezone,
-            "approval_policy": settings.approval_policy,
-            "sandbox_policy": _recorded_policy(settings.sandbox_policy),
-            "model": settings.model,
-            "effort": settings.effort,
-            "summary": settings.summary or "auto",
+            **recorded_settings(self._conversation.settings),
+            "memory": self._memory_report(),
         }
+
+    def _memory_report(self) -> dict[str, Any] | None:
+        told = self._conversation.memory
+        return None if told is None else told.report.recorded()
 
     def _meta(self, checkout: Checkout) -> SessionMeta:
         draft, settings = self._recorder.draft, self._conversation.settings
@@ -157,10 +207,13 @@ class Opening:
             "thread_source": draft.thread_source,
             "model_provider": settings.provider,
             "memory_mode": draft.memory_mode,
+            "memory_use": None if draft.use_memories else False,
             "history_mode": draft.history_mode,
         }
         if settings.instructions is not None:
             from_row["base_instructions"] = {"text": settings.instructions}
+        if settings.client_tools:
+            from_row["dynamic_tools"] = [dict(one) for one in settings.client_tools]
         if checkout.known:
             from_row["git"] = {
                 "commit_hash": checkout.commit_id,
@@ -205,7 +258,9 @@ class Opening:
             "cwd": settings.cwd,
         }
         if not draft.preview:
-            changes["preview"] = preview_of(typed_text(given))
+            private = not draft.use_memories and draft.memory_mode != "enabled"
+            typed = typed_text(given)
+            changes["preview"] = PRIVATE_PREVIEW if private and typed else preview_of(typed)
         if checkout.known:
             changes["git_branch"] = checkout.branch
             changes["git_sha"] = checkout.commit_id
@@ -230,7 +285,19 @@ _POLICY_NAMES = {
 }
 
 
-def _recorded_policy(policy: Mapping[str, Any]) -> dict[str, Any]:
+def recorded_settings(settings: ThreadSettings) -> dict[str, Any]:
+    """What a thread runs under, as rollouts hold it."""
+    return {
+        "cwd": settings.cwd,
+        "approval_policy": settings.approval_policy,
+        "sandbox_policy": recorded_policy(settings.sandbox_policy),
+        "model": settings.model,
+        "effort": settings.effort,
+        "summary": settings.summary or "auto",
+    }
+
+
+def recorded_policy(policy: Mapping[str, Any]) -> dict[str, Any]:
     """A sandbox policy as rollouts hold it."""
     name = str(policy.get("type", "readOnly"))
     return {"type": _POLICY_NAMES.get(name, name)}

@@ -1,8 +1,9 @@
 """What the model is told: standing rules, context, the user's words; from values to API items.
 
-Invariant: the memory section is taken once, at a thread's first turn, and recorded; every later
-request, also after a resume, replays the recorded text. What is sent is a pure function of what was
-recorded, so a prefix cache of the provider keeps hitting.
+Invariant: the memory section is taken once, at the first turn of a thread that was loaded, and
+stands in every request until the thread is unloaded, compacted, or something it may hold was
+withdrawn. What is sent is a pure function of record and section, so that a prefix cache of the
+provider keeps hitting.
 """
 
 import base64
@@ -32,6 +33,7 @@ is really settled.
 
 MEMORY_KIND = "memories.instructions"
 DEVELOPER_KIND = "developer.instructions"
+INSTRUCTIONS_KIND = "agents_md.instructions"
 ENVIRONMENT_KIND = "environments.environment_context"
 USER_TEXT_KIND = "user.text"
 USER_IMAGE_KIND = "user.image"
@@ -84,8 +86,21 @@ def developer_message(
     return PromptMessage(role="developer", parts=tuple(parts)) if parts else None
 
 
-def environment_message(*, cwd: str, shell: str, now_ms: int, timezone: str) -> PromptMessage:
-    """Where and when the thread works, as a marked user message."""
+def with_memory(items: Sequence[Item], parts: Sequence[str]) -> tuple[Item, ...]:
+    """The history with the memory section first in its first developer message."""
+    if not parts:
+        return tuple(items)
+    content = [{"type": "input_text", "text": text} for text in parts]
+    first = items[0] if items else None
+    if first is not None and first.get("role") == "developer":
+        return ({**first, "content": [*content, *first["content"]]}, *items[1:])
+    return ({"type": "message", "role": "developer", "content": content}, *items)
+
+
+def environment_message(
+    *, cwd: str, shell: str, now_ms: int, timezone: str, instructions: str | None = None
+) -> PromptMessage:
+    """Where and when the thread works and what files order there, as a marked user message."""
     text = "\n".join(
         (
             "<environment_context>",
@@ -96,7 +111,10 @@ def environment_message(*, cwd: str, shell: str, now_ms: int, timezone: str) -> 
             "</environment_context>",
         )
     )
-    return PromptMessage(role="user", parts=(text_part(ENVIRONMENT_KIND, text),))
+    parts: tuple[Part, ...] = (text_part(ENVIRONMENT_KIND, text),)
+    if instructions is not None:
+        parts = (text_part(INSTRUCTIONS_KIND, instructions), *parts)
+    return PromptMessage(role="user", parts=parts)
 
 
 def local_date(now_ms: int, timezone: str) -> str:

@@ -22,13 +22,15 @@ T = TypeVar("T")
 
 
 class Recorder:
-    """The file and the row of one thread; used by the thread's one task."""
+    """The file and the row of one thread; used by its task, and by what it left running."""
 
     def __init__(self, state: State, draft: ThreadRow, *, stored: bool, ephemeral: bool) -> None:
         self._state = state
         self._ephemeral = ephemeral
         self._writer: RolloutWriter | None = None
         self._held: list[Line] = []
+        self._file_free = asyncio.Lock()
+        """Held for each use of the file, so that it can be replaced between two of them."""
         self.draft = draft
         self.stored = stored
         """Whether the row is in the database and the file exists."""
@@ -43,19 +45,30 @@ class Recorder:
 
         Raises: OSError, HomeUnusable, RolloutUnreadable.
         """
-        if self.opened:
-            return
-        self._writer = await to_the_end(self._opened, meta)
+        async with self._file_free:
+            if not self.opened:
+                self._writer = await to_the_end(self._opened, meta)
+
+    async def reopen(self) -> None:
+        """Continue the file of a stored thread.
+
+        Raises: OSError, RolloutUnreadable.
+        """
+        async with self._file_free:
+            if not self.opened:
+                path = self._state.home.root / self.draft.rollout_path
+                self._writer = await to_the_end(RolloutWriter.open, path, clock=self._state.clock)
 
     async def record(self, lines: Sequence[Line]) -> None:
         """Append lines, those held back before them.
 
         Raises: OSError, RolloutMissing.
         """
-        lines, self._held = [*self._held, *lines], []
-        writer = self._ready()
-        if writer is not None and lines:
-            await to_the_end(writer.append, lines)
+        async with self._file_free:
+            lines, self._held = [*self._held, *lines], []
+            writer = self._ready()
+            if writer is not None and lines:
+                await to_the_end(writer.append, lines)
 
     def hold(self, line: Line) -> None:
         """Append this line together with the next ones."""
@@ -66,10 +79,27 @@ class Recorder:
 
         Raises: OSError, RolloutMissing.
         """
-        lines, self._held = [*self._held, *lines], []
-        writer = self._ready()
-        if writer is not None:
-            await to_the_end(self._append_and_sync, writer, lines)
+        async with self._file_free:
+            lines, self._held = [*self._held, *lines], []
+            writer = self._ready()
+            if writer is not None:
+                await to_the_end(self._append_and_sync, writer, lines)
+
+    async def rewrite(self, work: Callable[[], object]) -> None:
+        """Let this replace the file between two writes; what is recorded later goes to the new one.
+
+        Raises: OSError, RolloutUnreadable.
+        """
+        async with self._file_free:
+            writer, self._writer = self._writer, None
+            if writer is not None:
+                await to_the_end(writer.close)
+            try:
+                await to_the_end(work)
+            finally:
+                if writer is not None:
+                    opened = RolloutWriter.open
+                    self._writer = await to_the_end(opened, writer.path, clock=self._state.clock)
 
     async def put_row(self, **changes: Any) -> None:
         """Write the thread's row with these fields changed.
@@ -125,9 +155,10 @@ class Recorder:
 
     async def close(self) -> None:
         """Let go of the file."""
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            await to_the_end(writer.close)
+        async with self._file_free:
+            writer, self._writer = self._writer, None
+            if writer is not None:
+                await to_the_end(writer.close)
 
     def _ready(self) -> RolloutWriter | None:
         """The open file; None for an ephemeral thread."""

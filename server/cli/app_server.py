@@ -28,6 +28,10 @@ def run(arguments: Namespace) -> int:
         from server.cli.serve import run as serve
 
         return serve(arguments)
+    if any(value is not None for name, value in vars(arguments).items() if name.startswith("ws_")):
+        from server.cli.serve import checked_flags
+
+        checked_flags(arguments)
     home = home_from_environment(arguments.home)
     for _ in range(ATTEMPTS):
         signal.signal(signal.SIGTERM, _leave)

@@ -1,4 +1,4 @@
-"""Commands that ask the server one thing: import, consolidate, status, pause, resume, reset."""
+"""Commands that ask the server one thing, such as import, consolidate, status, export, reset."""
 
 import asyncio
 import shutil
@@ -13,9 +13,11 @@ from server.cli.notices import aside
 from server.cli.render import (
     as_json,
     consolidated,
+    exported,
     imported,
     memories_imported,
     overview,
+    restored,
     told,
 )
 from server.environment import claude_home_from_environment, codex_home_from_environment
@@ -39,6 +41,8 @@ async def _run(arguments: Namespace) -> int:
         "pause": _pause,
         "resume": _pause,
         "reset": _reset,
+        "export": _export,
+        "restore": _restore,
     }[arguments.command]
     async with attached(arguments) as client:
         result, lines, status = await ask(client, arguments)
@@ -80,6 +84,24 @@ async def _import_memories(client: Client, arguments: Namespace) -> Answer:
         raise CommandFailed("--since is for sessions; memory files are brought in as they are")
     result = await client.request("memory/import", {"path": str(path), "dryRun": arguments.dry_run})
     return result, memories_imported(result), 1 if result["failed"] else 0
+
+
+async def _export(client: Client, arguments: Namespace) -> Answer:
+    folder = absolute(arguments.folder)
+    result = await client.request(
+        "memory/export", {"folder": str(folder), "version": arguments.memory_version}
+    )
+    return result, exported(result), 0
+
+
+async def _restore(client: Client, arguments: Namespace) -> Answer:
+    folder = absolute(arguments.folder)
+    if not folder.is_dir():
+        raise CommandFailed(f"{folder} is no folder; name one that `memoryd export` wrote")
+    result = await client.request(
+        "memory/restore", {"folder": str(folder), "dryRun": arguments.dry_run}
+    )
+    return result, restored(result), 0
 
 
 async def _consolidate(client: Client, arguments: Namespace) -> Answer:

@@ -8,14 +8,20 @@ from argparse import Namespace
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import assert_never
 from urllib.parse import urlsplit
 
+from server.agent.sandbox.sandbox import ADVICE, Missing, Ready, Sandbox
 from server.cli.attach import home_of
-from server.cli.client import StreamLink
-from server.cli.render import as_json, told
+from server.cli.client import Client, StreamLink
+from server.cli.last_told import last_told, told_line
+from server.cli.render import as_json, load_line, told
 from server.errors import ServerError
+from server.machine import places_of
 from server.observability import log_to_stderr
+from server.release import __version__
 from server.settings import OFFLINE, Settings, load_settings
+from server.unused_memory import unused_memory
 from state.errors import StateError
 from state.file_system import file_system_of
 from state.home import Home
@@ -74,13 +80,15 @@ async def _checks(arguments: Namespace) -> list[Check]:
         checks.append(Check(part="configuration", ok=False, found=str(refused)))
     if settings is not None:
         checks += [*_configuration(home, settings), *await _provider(settings)]
+    checks.append(await _sandbox(home))
     if home.root.is_dir():
         checks += [
             _key(home),
             _file_system(home),
             await asyncio.to_thread(_database, home),
             await _owner(home),
-            _memory(home, settings.memory.version if settings else "v1"),
+            _memory(home, settings),
+            *await asyncio.to_thread(_told, home, settings),
         ]
     return checks
 
@@ -172,6 +180,20 @@ async def _unreachable(base_url: str) -> str | None:
     return None
 
 
+async def _sandbox(home: Home) -> Check:
+    """Tried for real, in the sandbox that commands get."""
+    status = await Sandbox(places_of(home)).status()
+    match status:
+        case Ready(means=means, notes=notes):
+            told = f"{means}, tested"
+            hint = f"it cannot do all that bubblewrap can: {'; '.join(notes)}" if notes else None
+            return Check(part="sandbox", ok=True, found=told, hint=hint)
+        case Missing():
+            return Check(part="sandbox", ok=False, found=str(status), hint=ADVICE)
+        case _:
+            assert_never(status)
+
+
 def _key(home: Home) -> Check:
     key = home.access_key
     if not key.exists():
@@ -235,9 +257,18 @@ def _file_system(home: Home) -> Check:
 async def _owner(home: Home) -> Check:
     link = await StreamLink.unix(home.relay_socket)
     if link is not None:
-        await link.close()
+        client = Client(link)
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                await client.open(__version__)
+                overview = await client.request("memory/overview", {})
+            carries = f"; {load_line(overview['server']['load'])}"
+        except (TimeoutError, ServerError):
+            carries = ", which is too busy to say what it carries"
+        finally:
+            await client.close()
         pid = OwnerLock(home).owner_pid()
-        return Check(part="server", ok=True, found=f"process {pid} serves this home")
+        return Check(part="server", ok=True, found=f"process {pid} serves this home{carries}")
     lock = OwnerLock(home)
     try:
         free = lock.try_acquire()
@@ -254,8 +285,8 @@ async def _owner(home: Home) -> Check:
     )
 
 
-def _memory(home: Home, version: str) -> Check:
-    folder = home.memories(version)
+def _memory(home: Home, settings: Settings | None) -> Check:
+    folder = home.memories(settings.memory.version if settings else "v1")
     fault = folder_fault(folder)
     if fault is not None:
         return Check(
@@ -264,6 +295,9 @@ def _memory(home: Home, version: str) -> Check:
             found=fault,
             hint="move it away; the next pass makes a new one",
         )
+    unused = unused_memory(home, settings.memory_off_by if settings else None)
+    if unused is not None:
+        return Check(part="memory", ok=True, found="kept and not used", hint=unused)
     summary = folder / SUMMARY
     if not summary.is_file():
         return Check(
@@ -279,6 +313,19 @@ def _memory(home: Home, version: str) -> Check:
         found=_size(folder, summary),
         hint=f"passed over, being no regular files: {', '.join(odd[:5])}" if odd else None,
     )
+
+
+def _told(home: Home, settings: Settings | None) -> list[Check]:
+    """Whether memory that exists reaches threads; nothing where there is none, or no thread."""
+    folder = home.memories(settings.memory.version if settings else "v1")
+    reports = last_told(home) if (folder / SUMMARY).exists() else ()
+    if not reports:
+        return []
+    hint = None
+    if not any(one.injected for one in reports):
+        hint = "look at `use_memories` under [memories] and at the summary; `thread/memory/report` "
+        hint += "tells it of each thread"
+    return [Check(part="memory told", ok=True, found=told_line(reports), hint=hint)]
 
 
 def _size(folder: Path, summary: Path) -> str:

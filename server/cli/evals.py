@@ -3,12 +3,15 @@
 import asyncio
 from argparse import Namespace
 
+from server.cli.attach import absolute
 from server.cli.render import as_json, told
 
 
 def run(arguments: Namespace) -> int:
     """Run an eval and print its figures; 1 when a measured part misses its target."""
-    return asyncio.run(_extraction(arguments))
+    return asyncio.run(
+        {"extraction": _extraction, "retrieval": _retrieval}[arguments.what](arguments)
+    )
 
 
 async def _extraction(arguments: Namespace) -> int:
@@ -24,3 +27,18 @@ async def _extraction(arguments: Namespace) -> int:
         for number, part in enumerate(parts):
             told([*([""] if number else []), *as_table(part, scores[part])])
     return 0 if all(reached(figures("all", scores[part])) for part in parts) else 1
+
+
+async def _retrieval(arguments: Namespace) -> int:
+    from server.evals.conversations import beam, locomo, our_own
+    from server.evals.retrieval import as_object, as_table, measured, reached
+
+    chosen = {"locomo": (locomo, arguments.locomo), "beam": (beam, arguments.beam)}
+    corpora = {
+        name: await asyncio.to_thread(read, absolute(place))
+        for name, (read, place) in chosen.items()
+        if place is not None
+    } or {"own": await asyncio.to_thread(our_own)}
+    found = {name: await measured(conversations) for name, conversations in corpora.items()}
+    told([as_json(as_object(found))] if arguments.json else as_table(found))
+    return 0 if reached(found) else 1

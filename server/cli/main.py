@@ -19,6 +19,7 @@ examples:
   memoryd demo                     see the main job in a throw-away home
   memoryd import codex             bring in your existing Codex sessions
   memoryd consolidate --wait       turn finished sessions into memory now
+  memoryd remember "use tabs"      keep a note, in force at once
   memoryd chat "how do I test?"    ask, with memory
   memoryd serve                    the server for IDEs, on ws://127.0.0.1:4500
   memoryd doctor                   check every part, with a hint for each fault
@@ -72,7 +73,9 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _serving(commands)
     _using(commands)
+    _noting(commands)
     _keeping(commands)
+    _carrying(commands)
     _pausing(commands)
     return top
 
@@ -187,10 +190,60 @@ def _using(commands: "Commands[argparse.ArgumentParser]") -> None:
     chat.add_argument("--thread", metavar="ID", help="go on with this thread")
     chat.add_argument("--connect", metavar="URL", help="a running server, ws://HOST:PORT")
     chat.add_argument("--cwd", metavar="DIR", help="the project's folder; default: here")
+    search = _command(
+        commands,
+        "search",
+        "search",
+        "find what memory says about a question",
+        "Ask in plain words; the best comes first. Notes count that are not worked in yet.",
+    )
+    search.add_argument("query", nargs="+", metavar="QUERY")
+    search.add_argument("--limit", metavar="N", type=int, default=10, help="default: 10")
+    search.add_argument(
+        "--memory-version", metavar="V", help="v1, v2 or v3; default: the one that threads read"
+    )
+    _json(search)
     status = _command(commands, "status", "data", "show threads, jobs, memory and spend")
     _json(status)
     doctor = _command(commands, "doctor", "doctor", "check every part, with a hint for each fault")
     _json(doctor)
+
+
+def _noting(commands: "Commands[argparse.ArgumentParser]") -> None:
+    remember = _command(
+        commands,
+        "remember",
+        "notes",
+        "keep a note, in force for the next thread at once",
+        "The words are kept as they are,\n"
+        "secrets in them are masked. Until the next consolidation works it into memory, it\n"
+        "stands in the prompt of every new thread.\n\n"
+        "  memoryd remember The staging database is read only on Fridays.\n"
+        "  memoryd remember - < notes.txt          the text from standard input\n"
+        "  memoryd remember Forget that I live in Lisbon.",
+    )
+    remember.add_argument("text", nargs="*", metavar="TEXT", help="`-` or none: standard input")
+    correct = _command(
+        commands,
+        "correct",
+        "notes",
+        "put right what memory says; the correction outranks every use",
+        "ID is that\n"
+        "of a note, as `memoryd remember` prints it, or PATH:LINE of a memory file, as a search\n"
+        "gives it. That line gives way at once, and the correction stands above the rest.\n\n"
+        "  memoryd correct MEMORY.md:12 The API listens on port 9090.\n"
+        "  memoryd correct 2026-11-29T10-00-00-use-tabs Use spaces.",
+    )
+    correct.add_argument("id", metavar="ID")
+    correct.add_argument("text", nargs="*", metavar="TEXT", help="`-` or none: standard input")
+    correct.add_argument(
+        "--base", metavar="BASE", help="refuse if something else stands there than this names"
+    )
+    for one in (remember, correct):
+        one.add_argument(
+            "--memory-version", metavar="V", help="v1 or v2; default: the one that threads read"
+        )
+        _json(one)
 
 
 def _pausing(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -203,6 +256,42 @@ def _pausing(commands: "Commands[argparse.ArgumentParser]") -> None:
     )
     _json(pause)
     _json(_command(commands, "resume", "data", "let learning go on after a pause"))
+
+
+def _carrying(commands: "Commands[argparse.ArgumentParser]") -> None:
+    export = _command(
+        commands,
+        "export",
+        "data",
+        "write memory and notes into a folder that a team can review",
+        "Plain files and\n"
+        "a manifest, secrets masked, paths of this machine replaced: `~`, `$MEMORYD_HOME`,\n"
+        "`git:host/path` for a project. An unchanged memory gives the same bytes again,\n"
+        "but for the time.",
+    )
+    export.add_argument("folder", metavar="DIR", help="absent or empty")
+    # `--version` of the command line is another thing, this one stands behind the command.
+    export.add_argument(
+        "--version",
+        "--memory-version",
+        dest="memory_version",
+        metavar="V",
+        help="v1 or v2; default: the one that threads read",
+    )
+    _json(export)
+    restore = _command(
+        commands,
+        "restore",
+        "data",
+        "bring in an exported memory, here or on another machine",
+        "Nothing that stands here is overwritten, and a second time changes nothing.\n"
+        "Notes are in force at once; everything else is material for the next consolidation.",
+    )
+    restore.add_argument("folder", metavar="DIR", help="what `memoryd export` wrote")
+    restore.add_argument(
+        "--dry-run", action="store_true", help="say what would happen, change nothing"
+    )
+    _json(restore)
 
 
 def _keeping(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -251,10 +340,13 @@ def _keeping(commands: "Commands[argparse.ArgumentParser]") -> None:
         "evals",
         "run a committed eval against this installation",
         "`extraction` measures what the offline rules keep of a corpus of sessions. The part `dev` "
-        "is what the rules are developed on, `final` is opened for its figure only.",
+        "is what the rules are developed on, `final` is opened for its figure only. `retrieval` "
+        "measures search on conversations: our own, and public ones that you name.",
     )
-    evals.add_argument("what", choices=["extraction"])
+    evals.add_argument("what", choices=["extraction", "retrieval"])
     evals.add_argument("--part", choices=["dev", "final"], help="default: both")
+    evals.add_argument("--locomo", metavar="FILE", help="locomo10.json of LoCoMo")
+    evals.add_argument("--beam", metavar="DIR", help="the folder chats/100K of BEAM")
     _json(evals)
     schema = _command(commands, "schema", "schema", "export the protocol's JSON Schemas")
     schema.add_argument("action", choices=["write", "check"])

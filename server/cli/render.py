@@ -36,6 +36,10 @@ REASONS = {
     "polluted": "holds text from outside",
     "reset": "said before the last reset",
     "process_died": "a process ended over it",
+    "nothing_added": "the new sessions added nothing to remember",
+    "disk_full": "the disk is full",
+    "disk_error": "the disk or its connection fails",
+    "not_writable": "the folder cannot be written",
 }
 _WAITING_THREADS = {
     "disabled": "memory is off for them",
@@ -97,6 +101,32 @@ def memories_imported(result: Json) -> Iterable[str]:
         yield f"failed: {one['path']}: {one['reason']}"
 
 
+def exported(result: Json) -> Iterable[str]:
+    """What an export wrote."""
+    yield (
+        f"memory {result['version']} written to {result['folder']}: "
+        f"{count(result['files'], 'file')}, {result['bytes']:,} bytes"
+    )
+    yield "plain text without paths of this machine; look through it before you share it"
+    for one in result["leftOut"]:
+        yield f"left out: {one['path']}: {one['reason']}"
+
+
+def restored(result: Json) -> Iterable[str]:
+    """What a restore took in."""
+    did = "would bring in" if result["dryRun"] else "brought in"
+    yield (
+        f"{count(result['found'], 'file')} of memory {result['version']}, exported "
+        f"{result['createdAt']}: {did} {count(result['notes'], 'note')}, {result['imported']} new "
+        f"and {result['updated']} that changed, {result['unchanged']} unchanged, "
+        f"{result['removed']} removed"
+    )
+    for one in result["leftOut"]:
+        yield f"left out: {one['path']}: {one['reason']}"
+    if result["awaitsConsolidation"] and not result["dryRun"]:
+        yield "notes are in force; the rest waits for the next pass: `memoryd consolidate --wait`"
+
+
 def consolidated(result: Json) -> Iterable[str]:
     """What both phases did."""
     if result["status"] == "running":
@@ -141,6 +171,8 @@ def overview(view: Json, *, joined: bool) -> Iterable[str]:
     else:
         yield "server    none runs; commands start one for their own time"
     yield f"provider  {server['provider']}{model}"
+    if joined:
+        yield f"load      {load_line(server['load'])}"
     yield (
         f"threads   {threads['stored']} stored ({threads['imported']} imported, "
         f"{threads['archived']} archived), {threads['loaded']} loaded, {threads['busy']} in a "
@@ -150,6 +182,7 @@ def overview(view: Json, *, joined: bool) -> Iterable[str]:
     if view["enabled"] and view["paused"]:
         state = "paused (`memoryd resume` lets it go on)"
     yield f"memory    {state}, version {view['version']}, in {view['folder']}"
+    yield from _told(view["reads"])
     for one in view["versions"]:
         if not one["isRead"]:
             written = "written too" if one["isWritten"] else "no longer written"
@@ -165,6 +198,43 @@ def overview(view: Json, *, joined: bool) -> Iterable[str]:
         yield f"note      {note}"
 
 
+def load_line(load: Json) -> str:
+    """What a running server carries, in one line."""
+    return (
+        f"{count(load['peers'], 'client')} with {count(load['subscriptions'], 'subscription')}, "
+        f"{count(load['outboxMessages'], 'message')} waiting and {load['outboxDropped']} dropped; "
+        f"{count(load['runningCommands'], 'command')}, {count(load['mcpServers'], 'MCP server')}; "
+        f"loop lag {load['loopLagMs']} ms (longest {load['loopLagLongestMs']} ms); database "
+        f"{load['databaseBytes'] >> 10} KiB, log {load['databaseLogBytes'] >> 10} KiB"
+    )
+
+
+NOT_TOLD = {
+    "no_summary": "there is no summary yet",
+    "blank": "the summary is blank",
+    "unreadable": "the summary cannot be read",
+    "use_off": "their use of memory is off",
+    "feature_off": "memory is off for them",
+    "thread_off": "they were begun without it",
+}
+
+
+def _told(reads: Iterable[Json]) -> Iterable[str]:
+    """How many threads were told of memory since the server started, and why others were not."""
+    outcomes: dict[str, int] = {}
+    for one in reads:
+        if one["name"] == "memories.section":
+            outcome = one["labels"]["outcome"]
+            outcomes[outcome] = outcomes.get(outcome, 0) + one["count"]
+    if not outcomes:
+        return
+    told = outcomes.pop("told", 0)
+    others = "".join(
+        f", {number} not ({NOT_TOLD.get(why, why)})" for why, number in sorted(outcomes.items())
+    )
+    yield f"told      {count(told, 'thread')} of memory{others}"
+
+
 def _version(one: Json) -> Iterable[str]:
     """Edition and jobs of one version."""
     edition, ends = one["lastEdition"], one["counters"]
@@ -177,6 +247,11 @@ def _version(one: Json) -> Iterable[str]:
         yield (
             f"edition   {edition['editionId']} of {when(edition['publishedAtMs'])}, from {of}{more}"
         )
+    size = one["size"]
+    yield f"folder    {count(size['files'], 'file')}, {size['bytes']:,} bytes"
+    if one["withdrawalPending"]:
+        why = REASONS.get(one["withdrawalPending"], one["withdrawalPending"])
+        yield f"  waits   what a deleted or barred thread gave is still to be taken out: {why}"
     empty, failed = sum(ends["empty"].values()), sum(ends["failed"].values())
     line = (
         f"heard     {count(ends['claimed'], 'session')}: {ends['succeeded']} with something to "

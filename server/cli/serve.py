@@ -1,7 +1,7 @@
 """`memoryd serve`, and `app-server` where no owner runs: the server in this process.
 
-The first SIGTERM or Ctrl-C drains: running turns may end within `server.drain_s`, everything is
-told goodbye. A second one stops at once.
+The first SIGTERM, Ctrl-C or hang-up drains: running turns may end within `server.drain_s`,
+everything is told goodbye. A second SIGTERM or Ctrl-C stops at once; a hang-up never does.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from server.environment import variable
 from server.errors import ListenRefused
 from server.observability import log_to_stderr
 from server.settings import Settings, load_settings
-from server.wire.auth_flags import AuthFlags, FlagsRefused, check_reach, policy_from
+from server.wire.auth_flags import AuthFlags, FlagsRefused, check_flags, check_reach, policy_from
 from server.wire.limits import WireLimits
 from server.wire.sockets import AddressRefused
 from server.wire.stdio import StdioServer, reserve_stdout
@@ -44,7 +44,7 @@ def run(arguments: Namespace) -> int:
     from server.wire.http import HttpListener
 
     log_to_stderr(debug=arguments.debug)
-    flags = _flags(arguments)
+    flags = checked_flags(arguments)
     home = home_of(arguments)
     addresses = [_address(url, flags, home) for url in arguments.listen or [DEFAULT_LISTEN]]
     settings = _settings(home, arguments)
@@ -109,6 +109,8 @@ async def _until_told(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, _signalled, told)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as `nohup` asks for
+        loop.add_signal_handler(signal.SIGHUP, told.set)
     serving = asyncio.ensure_future(serve(server))
     waiting = asyncio.ensure_future(told.wait())
     try:
@@ -144,8 +146,12 @@ def _settings(home: Home, arguments: Namespace) -> Settings:
     return settings
 
 
-def _flags(arguments: Namespace) -> AuthFlags:
-    return AuthFlags(
+def checked_flags(arguments: Namespace) -> AuthFlags:
+    """The flags about access, whichever listener they are for.
+
+    Raises: ListenRefused.
+    """
+    flags = AuthFlags(
         mode=arguments.ws_auth,
         token_file=arguments.ws_token_file,
         token_sha256=arguments.ws_token_sha256,
@@ -154,6 +160,11 @@ def _flags(arguments: Namespace) -> AuthFlags:
         audience=arguments.ws_audience,
         clock_skew_s=arguments.ws_max_clock_skew_seconds,
     )
+    try:
+        check_flags(flags)
+    except FlagsRefused as error:
+        raise ListenRefused(str(error)) from error
+    return flags
 
 
 def _address(url: str, flags: AuthFlags, home: Home) -> "TcpAddress | UnixAddress":
@@ -201,7 +212,9 @@ def _tell_address(
             "--remote-auth-token-env CODEX_TOKEN"
         )
         aside(f'  Python SDK    connect_websocket(url="{address}", token="{secret}")')
-    elif flags.mode is None:
+    elif flags.mode is not None:
+        aside(f"  token         as `Authorization: Bearer`, by --ws-auth {flags.mode}")
+    else:
         aside(f"  secret        as `Authorization: Bearer` or `?token=`, from {home.access_key}")
     if variable("MEMORYD_HOME") or home.root != Path.home() / ".memoryd":
         aside(f"  home          {home.root}")

@@ -1,29 +1,37 @@
 """Models, configuration and account: cheap and truthful answers from the settings."""
 
-import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-import orjson
-
 from protocol.base import EmptyParams
-from protocol.errors import refused
+from protocol.errors import failed, refused
 from protocol.messages.config import (
     AccountReadParams,
     AccountReadResult,
+    ConfigBatchWriteParams,
+    ConfigEdit,
     ConfigReadParams,
     ConfigReadResult,
     ConfigRequirementsResult,
+    ConfigValueWriteParams,
+    ConfigWriteResult,
     Model,
     ModelListParams,
     ModelListResult,
     ReasoningEffortOption,
 )
 from server.agent.models.base import ModelInfo
+from server.agent.models.known import ListedModels
+from server.config_edit import Edit, parse_path
+from server.config_writing import version_of
+from server.errors import ConfigEditRefused
+from server.handlers.pages import offset_of
 from server.handlers.services import Services
 from server.wire.dispatch import Call
 
 MODELS_MAX = 100
+EDITS_MAX = 200
 # Efforts that every client can read; some refuse a whole list for one word they do not know.
 _EFFORTS = ("low", "medium", "high")
 _EFFORT_DEFAULT = "medium"
@@ -66,17 +74,25 @@ class ConfigHandlers:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._listed = ListedModels(services.clock)
 
     async def model_list(self, call: Call, params: ModelListParams) -> ModelListResult:
-        """The models of a provider, its default one first."""
-        name = params.model_provider or self._services.settings.provider
-        provider = self._services.providers.get(name)
-        models = [
-            _model(info, is_default=info.model_id == provider.default_model)
-            for info in provider.models()
+        """The models of a provider, the one a thread gets here first; so the list is never empty.
+
+        Clients refuse to resume a thread when there is no model at all.
+        """
+        settings = self._services.settings
+        provider = self._services.providers.get(params.model_provider or settings.provider)
+        chosen = settings.model if provider.name == settings.provider else None
+        default = chosen or provider.default_model
+        offered = provider.models() or [
+            ModelInfo(model_id=one, display_name=one) for one in await self._listed.of(provider)
         ]
+        if all(info.model_id != default for info in offered):
+            offered = [ModelInfo(model_id=default, display_name=default), *offered]
+        models = [_model(info, is_default=info.model_id == default) for info in offered]
         models.sort(key=lambda model: not model.is_default)
-        start = _offset(params.cursor, len(models))
+        start = offset_of(params.cursor, len(models))
         end = start + max(1, min(params.limit or MODELS_MAX, MODELS_MAX))
         return ModelListResult(
             data=models[start:end], next_cursor=str(end) if end < len(models) else None
@@ -96,12 +112,68 @@ class ConfigHandlers:
         }
         layer = {
             "name": {"type": "user", "file": str(settings.home.config), "profile": None},
-            "version": f"sha256:{hashlib.sha256(orjson.dumps(written, default=str)).hexdigest()}",
+            "version": version_of(settings.raw),
         }
         return ConfigReadResult(
             config=config,
             origins=dict.fromkeys(_leaves(written), layer),
             layers=[layer | {"config": written}] if params.include_layers else None,
+        )
+
+    async def value_write(self, call: Call, params: ConfigValueWriteParams) -> ConfigWriteResult:
+        """Change one key of the file."""
+        return await self._write([params], params.file_path, params.expected_version)
+
+    async def batch_write(self, call: Call, params: ConfigBatchWriteParams) -> ConfigWriteResult:
+        """Change several keys of the file at once, or none of them."""
+        if len(params.edits) > EDITS_MAX:
+            raise refused(f"edits must hold at most {EDITS_MAX} changes")
+        return await self._write(params.edits, params.file_path, params.expected_version)
+
+    async def _write(
+        self, edits: Sequence[ConfigEdit], file_path: str | None, expected_version: str | None
+    ) -> ConfigWriteResult:
+        services = self._services
+        config = services.settings.home.config
+        if file_path is not None and Path(file_path) not in (config, config.resolve()):
+            raise refused(
+                f"only {config} can be written",
+                {"kind": "configEditRefused", "config_write_error_code": "configLayerReadonly"},
+            )
+        try:
+            written = await services.config.write(
+                [
+                    Edit(
+                        path=parse_path(edit.key_path),
+                        value=edit.value,
+                        strategy=edit.merge_strategy,
+                    )
+                    for edit in edits
+                ],
+                expected_version=expected_version,
+            )
+        except ConfigEditRefused as error:
+            data = {"kind": "configEditRefused", "config_write_error_code": error.code}
+            raise refused(str(error), data) from error
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise failed(f"{config} could not be written: {reason}; it is as it was") from error
+        above = None
+        if written.overridden is not None:
+            key, effective = written.overridden
+            above = {
+                "message": f"`{'.'.join(key)}` is set on the command line, which stands above",
+                "overridingLayer": {
+                    "name": {"type": "sessionFlags"},
+                    "version": written.version,
+                },
+                "effectiveValue": effective,
+            }
+        return ConfigWriteResult(
+            status="ok" if above is None else "okOverridden",
+            version=written.version,
+            file_path=str(written.path),
+            overridden_metadata=above,
         )
 
     async def requirements_read(self, call: Call, params: EmptyParams) -> ConfigRequirementsResult:
@@ -128,14 +200,6 @@ def _model(info: ModelInfo, *, is_default: bool) -> Model:
         default_reasoning_effort=preferred or _EFFORT_DEFAULT,
         is_default=is_default,
     )
-
-
-def _offset(cursor: str | None, count: int) -> int:
-    if cursor is None:
-        return 0
-    if not (cursor.isascii() and cursor.isdigit()) or len(cursor) > 9 or int(cursor) > count:
-        raise refused(f"invalid cursor: {cursor[:200]}")
-    return int(cursor)
 
 
 def _without_secrets(value: Mapping[str, Any]) -> dict[str, Any]:

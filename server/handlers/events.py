@@ -9,11 +9,17 @@ from protocol.base import WireModel
 from protocol.messages.handshake import Warning
 from protocol.messages.items import (
     AgentMessageDelta,
+    CommandOutputDelta,
     ItemCompleted,
     ItemStarted,
+    McpToolProgress,
     ReasoningSummaryPartAdded,
     ReasoningSummaryTextDelta,
+    TerminalInteraction,
+    TurnDiffUpdated,
+    TurnPlanUpdated,
 )
+from protocol.messages.mcp import McpServerStatusUpdated
 from protocol.messages.memory import MemoryProgress
 from protocol.messages.threads import (
     ThreadIdNotice,
@@ -40,7 +46,12 @@ from server.agent.events import ThreadEvent
 from server.agent.inputs import ThreadSettings
 from server.agent.models.base import TokenUse
 from server.handlers.settings_views import settings_view
-from server.handlers.sizes import PAGE_BYTES_MAX
+from server.handlers.sizes import (
+    DELTA_CHARACTERS_MAX,
+    PAGE_BYTES_MAX,
+    shortened,
+    shortened_text,
+)
 from server.handlers.views import fault_view, item_view, item_views, running_turn, status_view
 from server.wire.hub import Hub
 from state.clock import Clock
@@ -114,6 +125,10 @@ def notification_of(event: ThreadEvent, *, now_ms: int) -> Told | None:
             )
         case events.ReasoningPartAdded() | events.ReasoningSummaryDelta():
             return _reasoning(event)
+        case events.OutputDelta() | events.StdinWritten():
+            return _output(event)
+        case events.DiffChanged() | events.PlanChanged():
+            return _work(event)
         case events.TokenUsage():
             return methods.THREAD_TOKEN_USAGE_UPDATED, usage_view(event)
         case events.RateLimits():
@@ -129,6 +144,10 @@ def notification_of(event: ThreadEvent, *, now_ms: int) -> Told | None:
         case events.TurnCompleted() | events.TurnFailed():
             ended = TurnCompleted(thread_id=event.thread_id, turn=_ended_turn(event))
             return methods.TURN_COMPLETED, ended
+        case events.McpServerChanged():
+            return methods.MCP_SERVER_STATUS_UPDATED, McpServerStatusUpdated(
+                thread_id=event.thread_id, name=event.name, status=event.state, error=event.error
+            )
         case events.ThreadClosed():
             return methods.THREAD_CLOSED, ThreadIdNotice(thread_id=event.thread_id)
         case _:
@@ -198,6 +217,34 @@ def _reasoning(event: events.ReasoningPartAdded | events.ReasoningSummaryDelta) 
                 delta=event.delta,
                 summary_index=event.summary_index,
             )
+
+
+def _output(event: events.OutputDelta | events.StdinWritten) -> Told:
+    of_item: dict[str, Any] = {
+        "thread_id": event.thread_id,
+        "turn_id": event.turn_id,
+        "item_id": event.item_id,
+    }
+    if isinstance(event, events.StdinWritten):
+        stdin = shortened_text(event.stdin, characters_max=DELTA_CHARACTERS_MAX)
+        return methods.TERMINAL_INTERACTION, TerminalInteraction(
+            **of_item, process_id=event.process_id, stdin=stdin
+        )
+    delta = shortened_text(event.delta, characters_max=DELTA_CHARACTERS_MAX)
+    if event.item_type == "mcpToolCall":
+        return methods.MCP_TOOL_PROGRESS, McpToolProgress(**of_item, message=delta)
+    return methods.COMMAND_OUTPUT_DELTA, CommandOutputDelta(**of_item, delta=delta)
+
+
+def _work(event: events.DiffChanged | events.PlanChanged) -> Told:
+    """What the turn has done, and what it means to do."""
+    of_turn: dict[str, Any] = {"thread_id": event.thread_id, "turn_id": event.turn_id}
+    if isinstance(event, events.DiffChanged):
+        diff = shortened({"diff": event.diff})["diff"]
+        return methods.TURN_DIFF_UPDATED, TurnDiffUpdated(**of_turn, diff=diff)
+    steps = [{"step": step, "status": status} for step, status in event.steps]
+    plan = shortened({"plan": steps, "explanation": event.explanation})
+    return methods.TURN_PLAN_UPDATED, TurnPlanUpdated.model_validate({**of_turn, **plan})
 
 
 def _ended_turn(event: events.TurnCompleted | events.TurnFailed) -> Turn:

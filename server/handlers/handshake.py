@@ -7,8 +7,13 @@ from protocol.messages.handshake import (
     InitializeCapabilities,
     InitializeParams,
     InitializeResult,
+    ServerInstance,
+    ServerLimits,
 )
+from server.handlers.pages import ROWS_MAX
 from server.handlers.services import Services
+from server.handlers.sizes import PAGE_BYTES_MAX
+from server.handlers.turns import INPUT_CHARACTERS_MAX
 from server.wire.dispatch import Call
 from server.wire.peer import Introduction
 
@@ -20,6 +25,15 @@ class HandshakeHandlers:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        wire = services.wire
+        self._limits = ServerLimits(
+            frame_bytes_max=wire.frame_bytes_max,
+            reply_bytes_max=wire.outbox_bytes_max,
+            page_bytes_max=PAGE_BYTES_MAX,
+            page_rows_max=ROWS_MAX,
+            requests_in_flight_max=wire.requests_in_flight_max,
+            input_characters_max=INPUT_CHARACTERS_MAX,
+        )
 
     async def initialize(self, call: Call, params: InitializeParams) -> InitializeResult:
         """Take the client in; notifications reach it from the reply on."""
@@ -45,4 +59,10 @@ class HandshakeHandlers:
             codex_home=str(self._services.state.home.root),
             platform_family="windows" if sys.platform == "win32" else "unix",
             platform_os="macos" if sys.platform == "darwin" else sys.platform,
+            memoryd=ServerInstance(
+                version=identity.version,
+                instance_id=identity.instance_id,
+                started_at_ms=identity.started_at_ms,
+                limits=self._limits,
+            ),
         )

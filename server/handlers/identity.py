@@ -18,6 +18,7 @@ class ServerIdentity:
 
     version: str
     instance_id: str
+    started_at_ms: int
     os_name: str
     os_version: str
     architecture: str

@@ -4,13 +4,14 @@ A loaded thread is asked itself, since it knows more than its file; a stored one
 rollout in a thread of the pool.
 """
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
+from protocol.errors import WireError, failed, refused
 from protocol.messages.threads import Thread
 from protocol.messages.turns import Turn
+from server.agent.forking import stored_history
 from server.agent.live_thread import LiveThread
 from server.agent.live_threads import LiveThreads
 from server.handlers.views import draft_thread, stored_thread
@@ -18,7 +19,6 @@ from state.errors import RolloutMissing
 from state.home import Home
 from state.ids import ThreadId
 from state.recovery import State
-from state.rollouts.history import read_history
 from state.rollouts.items import RecordedTurn
 from state.stores.threads import ThreadRow
 
@@ -75,8 +75,32 @@ class Lookup:
         """
         if found.live is not None:
             return found.live.history()
-        path = self._state.home.root / found.row.rollout_path
-        return await asyncio.to_thread(_stored_turns, path, found.thread_id)
+        try:
+            return (await stored_history(self._state, found.row)).turns
+        except FileNotFoundError as error:
+            raise RolloutMissing(found.thread_id) from error
+
+
+@contextmanager
+def telling_disk_faults(what: str) -> Iterator[None]:
+    """Say of a fault of the disk what could not be done; the work inside undoes itself.
+
+    Raises: WireError.
+    """
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise failed(
+            f"{what}: {reason}; nothing was changed", {"kind": "diskFault", "retryable": True}
+        ) from error
+
+
+def archived(thread_id: ThreadId) -> WireError:
+    """The thread is in the archive, where it cannot go on."""
+    return refused(
+        f"session {thread_id} is archived. Run `codex unarchive {thread_id}` to unarchive it first."
+    )
 
 
 def live_view(home: Home, live: LiveThread, *, turns: Sequence[Turn] = ()) -> Thread:
@@ -89,10 +113,3 @@ def live_view(home: Home, live: LiveThread, *, turns: Sequence[Turn] = ()) -> Th
         ephemeral=live.ephemeral,
         turns=turns,
     )
-
-
-def _stored_turns(path: Path, thread_id: ThreadId) -> Sequence[RecordedTurn]:
-    try:
-        return read_history(path).turns
-    except FileNotFoundError as error:
-        raise RolloutMissing(thread_id) from error

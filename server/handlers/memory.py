@@ -42,7 +42,7 @@ class MemoryHandlers:
         """The summary file as it is now; null where the thread does not see memory."""
         services = self._services
         live = services.live.require(thread_id_of(params.thread_id))
-        if not (services.settings.memory.enabled and live.settings.use_memories):
+        if not live.settings.use_memories:
             return MemoryReadResult(summary=None)
         summary = await asyncio.to_thread(
             raw_summary, services.state.home, live.settings.memory_version
@@ -60,8 +60,12 @@ class MemoryHandlers:
             raise refused(f"ephemeral thread does not support metadata updates: {thread_id}")
         if found.live is not None:
             await found.live.set_memory_mode(params.mode)
+            if params.memory_use is not None:
+                await found.live.memory.set_use(params.memory_use)
         else:
             async with state.database.writing() as tx:
+                if params.memory_use is not None:
+                    await state.threads.set_use_memories(tx, thread_id, params.memory_use)
                 await change_memory_mode(
                     tx,
                     threads=state.threads,
@@ -71,7 +75,14 @@ class MemoryHandlers:
                     mode=params.mode,
                     now_ms=state.clock.now_ms(),
                 )
-        await self._services.lanes.withdraw()
+        async with state.database.reading() as read:
+            stands = any((await state.outputs.versions_of(read, thread_id)).values())
+        if stands:
+            await self._services.lanes.withdraw()
+        else:
+            # Nothing of it stands anywhere; what it may bring back is a consolidator's.
+            self._services.lanes.wake()
+        self._services.index.nudge()
         return EmptyResult()
 
     async def status(self, call: Call, params: MemoryStatusParams) -> MemoryStatusResult:
@@ -89,6 +100,8 @@ class MemoryHandlers:
     async def reset(self, call: Call, params: ResetParams) -> EmptyResult:
         """Empty memory of every version; threads and their modes stay."""
         await self._services.reset.run(relearn=params.relearn is True)
+        self._services.live.forget_recalled()
+        await self._services.index.settle()
         return EmptyResult()
 
 

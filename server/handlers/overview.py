@@ -1,12 +1,15 @@
 """The state of memory in one answer: what there is, what waits and why, what it cost."""
 
+import asyncio
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from memory_write.recipes import RECIPES
 from protocol.messages.memory import (
+    CounterView,
     EditionView,
+    FolderSizeView,
     JobCounts,
     JobView,
     OverviewParams,
@@ -17,13 +20,15 @@ from protocol.messages.memory import (
     ThreadCounts,
     VersionView,
 )
+from server.handlers.load import load_view
 from server.handlers.services import Services
 from server.handlers.waiting import Holds, WaitingViews, sentences
+from server.unused_memory import unused_memory
 from server.wire.dispatch import Call
 from state.database import Reading
 from state.stores.jobs import JobRow
 from state.stores.switch import is_paused
-from state.workspace.trees import folder_fault
+from state.workspace.trees import folder_fault, folder_size
 
 JOBS_TOLD_MAX = 50
 _SETTLED = "done"
@@ -53,7 +58,7 @@ class OverviewHandler:
             versions = await self._versions(read, holds)
         first = versions[0]
         return OverviewResult(
-            server=self._server(),
+            server=await self._server(),
             enabled=settings.memory.enabled,
             generates=settings.memory.generate,
             paused=holds.paused,
@@ -67,10 +72,14 @@ class OverviewHandler:
             last_edition=first.last_edition,
             versions=versions,
             spending=spending,
+            reads=[
+                CounterView(name=one.name, labels=dict(one.labels), count=one.count)
+                for one in services.read.counters.all()
+            ],
             notes=self._notes(holds, versions),
         )
 
-    def _server(self) -> ServerView:
+    async def _server(self) -> ServerView:
         services = self._services
         return ServerView(
             version=services.identity.version,
@@ -79,6 +88,7 @@ class OverviewHandler:
             home=str(services.state.home.root),
             provider=services.settings.provider,
             model=services.settings.model,
+            load=await asyncio.to_thread(load_view, services),
         )
 
     async def _threads(self, read: Reading) -> ThreadCounts:
@@ -111,6 +121,7 @@ class OverviewHandler:
         rows = await state.jobs.list(read, version=version, limit=JOBS_TOLD_MAX)
         outputs = await state.outputs.counts(read, version)
         counters, displaced = await self._waiting.counters(read, version)
+        size = await asyncio.to_thread(folder_size, state.home.memories(version))
         return VersionView(
             version=version,
             folder=str(state.home.memories(version)),
@@ -130,6 +141,8 @@ class OverviewHandler:
             outputs_used=outputs.selected,
             outputs_displaced=displaced,
             last_edition=await self._edition(read, version),
+            size=FolderSizeView(files=size.files, bytes=size.bytes),
+            withdrawal_pending=self._services.lanes.pending_withdrawals.get(version),
         )
 
     async def _edition(self, read: Reading, version: str) -> EditionView | None:
@@ -168,6 +181,9 @@ class OverviewHandler:
             fault = folder_fault(home.memories(version))
             if fault is not None:
                 told.append(f"{fault}: move it away, and the next pass makes a new folder")
+        unused = unused_memory(home, self._services.settings.memory_off_by)
+        if unused is not None:
+            told.append(unused)
         if not memory.enabled:
             return [*told, "memory is off: set `memories = true` under [features] to learn"]
         notes = [
@@ -191,6 +207,11 @@ class OverviewHandler:
             if limit is not None and used >= limit:
                 notes.append(f"{kind} waits until tomorrow (UTC): its daily budget is used up")
         for one in versions:
+            if one.withdrawal_pending is not None:
+                notes.append(
+                    f"{one.version}: what a deleted or barred thread gave could not be taken out "
+                    f"yet ({one.withdrawal_pending}); it is tried until it is out"
+                )
             notes += sentences(memory, one.version, one.counters, one.outputs_displaced)
         return notes
 

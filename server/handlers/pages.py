@@ -68,6 +68,18 @@ def limit_of(limit: int | None) -> int:
     return ROWS_DEFAULT if limit is None else max(1, min(limit, ROWS_MAX))
 
 
+def offset_of(cursor: str | None, count: int) -> int:
+    """Where a page of a short, fixed list begins.
+
+    Raises: WireError.
+    """
+    if cursor is None:
+        return 0
+    if not (cursor.isascii() and cursor.isdigit()) or len(cursor) > 9 or int(cursor) > count:
+        raise refused(f"invalid cursor: {cursor[:200]}")
+    return int(cursor)
+
+
 def turns_page(
     thread_id: str,
     turns: Sequence[RecordedTurn],

@@ -1,10 +1,16 @@
 """Looking at threads without loading them: lists, single threads, pages of turns and items."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from protocol import methods
 from protocol.errors import not_supported_yet, out_of_range, refused
 from protocol.messages.handshake import DeprecationNotice
+from protocol.messages.lifecycle import (
+    ThreadSearchHit,
+    ThreadSearchParams,
+    ThreadSearchResult,
+)
 from protocol.messages.threads import (
     ItemsListParams,
     ItemsPage,
@@ -43,6 +49,9 @@ FULL_HISTORY = DeprecationNotice(
 )
 
 
+SNIPPET_CHARACTERS_MAX = 200
+
+
 class ReadingHandlers:
     """Answers what looks at threads and changes nothing."""
 
@@ -52,12 +61,11 @@ class ReadingHandlers:
 
     async def list_threads(self, call: Call, params: ThreadListParams) -> ThreadListResult:
         """One page of stored threads."""
-        if params.parent_thread_id or params.ancestor_thread_id:
-            # Threads of ours have no parents, so none is below any other.
-            return _empty_list()
         if params.project_id or params.section_id:
             return _empty_list()
         query = _query(params)
+        if params.parent_thread_id or params.ancestor_thread_id:
+            query = await self._below(query, params)
         state = self._services.state
         async with state.database.reading() as read:
             page = await state.threads.page(read, query)
@@ -74,6 +82,50 @@ class ReadingHandlers:
             next_cursor=None if onward is None else str(onward),
             backwards_cursor=None if page.backwards_cursor is None else str(page.backwards_cursor),
             read_states={},
+        )
+
+    async def _below(self, query: ThreadQuery, params: ThreadListParams) -> ThreadQuery:
+        """The same among the threads that one spawned, itself or through others."""
+        if params.parent_thread_id and params.ancestor_thread_id:
+            raise refused("parentThreadId and ancestorThreadId cannot be combined")
+        above = thread_id_of(params.parent_thread_id or params.ancestor_thread_id or "")
+        state = self._services.state
+        async with state.database.reading() as read:
+            spawned = await state.lineage.descendants(read, above)
+        if params.parent_thread_id:
+            spawned = [row for row in spawned if row.parent_thread_id == above]
+        ids = tuple(
+            row.thread_id
+            for row in spawned
+            if query.included_ids is None or row.thread_id in query.included_ids
+        )
+        kinds = query.source_kinds or ("subAgent",)
+        return replace(query, included_ids=ids, source_kinds=kinds)
+
+    async def search(self, call: Call, params: ThreadSearchParams) -> ThreadSearchResult:
+        """One page of threads whose name or first message holds the words."""
+        term = params.search_term.strip()
+        if not term:
+            raise refused("searchTerm must not be empty")
+        found = await self.list_threads(
+            call,
+            ThreadListParams(
+                search_term=term,
+                cursor=params.cursor,
+                limit=params.limit,
+                archived=params.archived,
+                sort_key=params.sort_key,
+                sort_direction=params.sort_direction,
+                source_kinds=params.source_kinds,
+            ),
+        )
+        return ThreadSearchResult(
+            data=[
+                ThreadSearchHit(thread=thread, snippet=_snippet(thread, term))
+                for thread in found.data
+            ],
+            next_cursor=found.next_cursor,
+            backwards_cursor=found.backwards_cursor,
         )
 
     async def read(self, call: Call, params: ThreadReadParams) -> ThreadReadResult:
@@ -141,6 +193,16 @@ class ReadingHandlers:
         live = self._services.live.get(row.thread_id)
         status = None if live is None else live.status
         return stored_thread(self._services.state.home, row, status=status)
+
+
+def _snippet(thread: Thread, term: str) -> str:
+    """The text in which the words stand, and not too much around them."""
+    folded = term.casefold()
+    texts = (thread.preview, thread.name or "")
+    text = next((one for one in texts if folded in one.casefold()), texts[0])
+    at = max(0, text.casefold().find(folded))
+    start = max(0, at - SNIPPET_CHARACTERS_MAX // 2)
+    return text[start : start + SNIPPET_CHARACTERS_MAX]
 
 
 def _empty_list() -> ThreadListResult:

@@ -1,6 +1,8 @@
 """Resuming a thread: load it if it is not loaded, listen to it, and show as much as fits."""
 
+import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 from protocol import methods
 from protocol.errors import draining, refused
@@ -11,17 +13,19 @@ from server.agent.events import TokenUsage
 from server.agent.live_thread import LiveThread
 from server.handlers.events import usage_view
 from server.handlers.identities import thread_id_of
-from server.handlers.lookup import Lookup, live_view
+from server.handlers.lookup import Lookup, archived, live_view
 from server.handlers.pages import newest_cursor, newest_turns, turns_page
 from server.handlers.services import Services
 from server.handlers.settings_views import (
     approval_view,
     change_of_thread,
     collaboration_view,
+    reviewer_view,
     sandbox_view,
 )
-from server.handlers.threads import absolute
+from server.handlers.threads import absolute, instruction_sources
 from server.wire.dispatch import Call
+from server.wire.hub import Hub
 from server.wire.peer import Peer
 from state.errors import RolloutMissing
 from state.ids import ThreadId, TurnId
@@ -50,16 +54,20 @@ class ResumeHandler:
             raise refused("thread/resume.history is not supported by memoryd")
         thread_id = thread_id_of(params.thread_id)
         live = await self._load(thread_id, params)
+        sources = await instruction_sources(live.settings)
+        # From here to the reply nothing waits, so what is shown and what is told next join up.
         services.hub.subscribe(call.peer, thread_id)
         recorded = live.history()
         turns: Sequence[Turn] = ()
         if not params.exclude_turns:
             turns = newest_turns(recorded)
-            call.after_reply(lambda: self._tell_usage(call.peer, live, recorded))
+            call.after_reply(lambda: tell_usage(services.hub, call.peer, live, recorded))
             if live.draft.history_mode == "paginated":
                 services.hub.tell(
                     call.peer, methods.DEPRECATION_NOTICE, FULL_HISTORY, thread_id=None
                 )
+        # After its reply and what is told of the thread: what still waits for an answer.
+        call.after_reply(lambda: services.hub.questions.replay(call.peer, thread_id))
         items = sum(len(turn.items) for turn in recorded)
         settings = live.settings
         return ThreadResumeResult(
@@ -69,9 +77,10 @@ class ResumeHandler:
             cwd=settings.cwd,
             runtime_workspace_roots=[settings.cwd],
             approval_policy=approval_view(settings.approval_policy),
-            approvals_reviewer="user",
+            approvals_reviewer=reviewer_view(settings.approvals_reviewer),
             sandbox=sandbox_view(settings.sandbox_policy),
             reasoning_effort=settings.effort,
+            instruction_sources=sources,
             collaboration_mode=collaboration_view(settings),
             initial_turns_page=_initial_page(thread_id, recorded, params),
             turns_backwards_cursor=newest_cursor(thread_id, len(recorded), "turns"),
@@ -83,28 +92,39 @@ class ResumeHandler:
         if found is None or found.ephemeral or not found.materialised:
             raise RolloutMissing(thread_id)
         if found.row.archived:
-            raise refused(
-                f"session {thread_id} is archived. "
-                f"Run `codex unarchive {thread_id}` to unarchive it first."
-            )
+            raise archived(thread_id)
+        if found.live is not None and params.path:
+            active = self._services.state.home.root / found.row.rollout_path
+            await asyncio.to_thread(_same_file, thread_id, Path(params.path), active)
         cwd = absolute(params.cwd, self._services.default_cwd) if params.cwd else None
         return await self._services.live.resume(thread_id, change_of_thread(params, cwd=cwd))
 
-    def _tell_usage(self, peer: Peer, live: LiveThread, turns: Sequence[RecordedTurn]) -> None:
-        """What the thread has cost so far, for the client that shows it."""
-        ended = [turn for turn in turns if turn.status != "inProgress"]
-        if live.token_last is None or not ended:
-            return
-        usage = TokenUsage(
-            thread_id=live.id,
-            turn_id=TurnId(ended[-1].turn_id),
-            total=live.token_total,
-            last=live.token_last,
-            context_window=None,
+
+def _same_file(thread_id: ThreadId, requested: Path, active: Path) -> None:
+    """A loaded thread goes on in its own file; blocks on files.
+
+    Raises: WireError.
+    """
+    if requested.expanduser().resolve() != active.resolve():
+        raise refused(
+            f"cannot resume running thread {thread_id} with mismatched path: requested "
+            f"`{requested}`, active `{active}`"
         )
-        self._services.hub.tell(
-            peer, methods.THREAD_TOKEN_USAGE_UPDATED, usage_view(usage), thread_id=live.id
-        )
+
+
+def tell_usage(hub: Hub, peer: Peer, live: LiveThread, turns: Sequence[RecordedTurn]) -> None:
+    """What the thread has cost so far, for the client that shows it."""
+    ended = [turn for turn in turns if turn.status != "inProgress"]
+    if live.token_last is None or not ended:
+        return
+    usage = TokenUsage(
+        thread_id=live.id,
+        turn_id=TurnId(ended[-1].turn_id),
+        total=live.token_total,
+        last=live.token_last,
+        context_window=None,
+    )
+    hub.tell(peer, methods.THREAD_TOKEN_USAGE_UPDATED, usage_view(usage), thread_id=live.id)
 
 
 def _initial_page(

@@ -1,9 +1,10 @@
 """The settings of a thread: from what clients ask for to our values, and back to what they see."""
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from protocol.errors import WireError, refused, unknown_variant
+from protocol.messages.lifecycle import SettingsUpdateParams
 from protocol.messages.threads import (
     CollaborationMode,
     CollaborationSettings,
@@ -14,22 +15,36 @@ from protocol.messages.turns import (
     APPROVAL_POLICY,
     SANDBOX_POLICY,
     ApprovalPolicy,
+    ApprovalsReviewer,
     GranularApproval,
     ReadOnly,
     SandboxPolicy,
     TurnStartParams,
 )
 from server.agent import inputs
-from server.agent.inputs import SettingsChange
+from server.agent.inputs import InstructionChange, MemoryChange, SettingsChange
 from server.handlers.views import environment_view
 from server.settings import BUILT_VERSIONS
 
+MemorySwitch = Literal[
+    "use_memories", "generate_memories", "dedicated_tools", "disable_on_external_context"
+]
 _POLICY_OF_MODE = {
     "read-only": "readOnly",
     "workspace-write": "workspaceWrite",
     "danger-full-access": "dangerFullAccess",
 }
 _MEMORY_VERSIONS = BUILT_VERSIONS
+_MEMORY_SWITCHES: tuple[MemorySwitch, ...] = (
+    "use_memories",
+    "generate_memories",
+    "dedicated_tools",
+    "disable_on_external_context",
+)
+_OLD_NAMES = {
+    "memories.disable_on_external_context": "memories.no_memories_if_mcp_or_web_search",
+    "features.memories": "features.memory_tool",
+}
 
 
 class MemoryOverrides(TypedDict, total=False):
@@ -37,6 +52,7 @@ class MemoryOverrides(TypedDict, total=False):
 
     use_memories: bool
     generate_memories: bool
+    disable_on_external_context: bool
     dedicated_tools: bool
     enabled: bool
     version: str
@@ -48,19 +64,22 @@ def change_of_thread(params: ThreadOverrides, *, cwd: str | None) -> SettingsCha
     Raises: WireError.
     """
     memory = memory_overrides(params.config)
-    uses = memory.get("use_memories")
-    if memory.get("enabled") is False:
-        uses = False
     return SettingsChange(
         provider=params.model_provider,
         model=params.model,
         cwd=cwd,
         effort=_text(_lookup(params.config, "model_reasoning_effort")),
         approval_policy=_approval_value(params.approval_policy),
+        approvals_reviewer=params.approvals_reviewer,
         sandbox_policy=None if params.sandbox is None else policy_of_mode(params.sandbox),
-        use_memories=uses,
-        dedicated_tools=memory.get("dedicated_tools"),
-        memory_version=memory.get("version"),
+        memory=MemoryChange(
+            feature=memory.get("enabled"),
+            use=memory.get("use_memories"),
+            dedicated_tools=memory.get("dedicated_tools"),
+            pollutable=memory.get("disable_on_external_context"),
+            version=memory.get("version"),
+        ),
+        instruction_files=instruction_overrides(params.config),
         instructions=params.base_instructions,
         developer_instructions=params.developer_instructions,
     )
@@ -73,6 +92,23 @@ def change_of_turn(params: TurnStartParams, *, cwd: str | None) -> SettingsChang
         model=params.model,
         cwd=cwd,
         effort=params.effort,
+        summary=params.summary,
+        approval_policy=_approval_value(params.approval_policy),
+        approvals_reviewer=params.approvals_reviewer,
+        sandbox_policy=None if policy is None else policy.to_wire(),
+    )
+
+
+def change_of_settings(params: SettingsUpdateParams, *, cwd: str | None) -> SettingsChange:
+    """The settings that a client changes between turns."""
+    policy = params.sandbox_policy
+    mode = params.collaboration_mode or {}
+    of_mode = mode.get("settings")
+    given = of_mode if isinstance(of_mode, Mapping) else {}
+    return SettingsChange(
+        model=params.model or _text(given.get("model")),
+        cwd=cwd,
+        effort=params.effort or _text(given.get("reasoning_effort")),
         summary=params.summary,
         approval_policy=_approval_value(params.approval_policy),
         sandbox_policy=None if policy is None else policy.to_wire(),
@@ -90,16 +126,43 @@ def memory_overrides(config: Mapping[str, Any] | None) -> MemoryOverrides:
         raise _config_refused(unknown_variant(str(version)[:100], _MEMORY_VERSIONS))
     if version is not None:
         found["version"] = version
-    for key in ("use_memories", "generate_memories", "dedicated_tools"):
-        value = _lookup(config, f"memories.{key}")
-        if isinstance(value, bool):
+    for key in _MEMORY_SWITCHES:
+        value = _switch(config, f"memories.{key}", _OLD_NAMES.get(f"memories.{key}"))
+        if value is not None:
             found[key] = value
-        elif value is not None:
-            raise _config_refused(f"`memories.{key}` must be true or false")
-    enabled = _lookup(config, "features.memories")
-    if isinstance(enabled, bool):
+    enabled = _switch(config, "features.memories", _OLD_NAMES["features.memories"])
+    if enabled is not None:
         found["enabled"] = enabled
     return found
+
+
+def instruction_overrides(config: Mapping[str, Any] | None) -> InstructionChange:
+    """What a `config` map says about instruction files.
+
+    Raises: WireError.
+    """
+    bytes_max = _lookup(config, "project_doc_max_bytes")
+    if bytes_max is not None and (not isinstance(bytes_max, int) or isinstance(bytes_max, bool)):
+        raise _config_refused("`project_doc_max_bytes` must be a number of bytes")
+    names = _lookup(config, "project_doc_fallback_filenames")
+    if names is not None and not (
+        isinstance(names, list) and all(isinstance(name, str) for name in names)
+    ):
+        raise _config_refused("`project_doc_fallback_filenames` must be a list of names")
+    return InstructionChange(
+        enabled=_switch(config, "instruction_files", None),
+        bytes_max=bytes_max,
+        fallbacks=None if names is None else tuple(names),
+    )
+
+
+def _switch(config: Mapping[str, Any] | None, path: str, old: str | None) -> bool | None:
+    value = _lookup(config, path)
+    if value is None and old is not None:
+        value = _lookup(config, old)
+    if value is not None and not isinstance(value, bool):
+        raise _config_refused(f"`{path}` must be true or false")
+    return value
 
 
 def policy_of_mode(mode: str) -> Mapping[str, Any]:
@@ -113,7 +176,7 @@ def settings_view(settings: inputs.ThreadSettings) -> ThreadSettings:
         cwd=settings.cwd,
         environments=environment_view(settings.cwd),
         approval_policy=approval_view(settings.approval_policy),
-        approvals_reviewer="user",
+        approvals_reviewer=reviewer_view(settings.approvals_reviewer),
         sandbox_policy=sandbox_view(settings.sandbox_policy),
         model=settings.model,
         model_provider=settings.provider,
@@ -133,6 +196,15 @@ def collaboration_view(settings: inputs.ThreadSettings) -> CollaborationMode:
 def approval_view(policy: Any) -> ApprovalPolicy:
     """The approval policy of a thread, as clients see it."""
     return APPROVAL_POLICY.read(policy) or "on-request"
+
+
+def reviewer_view(reviewer: str) -> ApprovalsReviewer:
+    """Who was chosen to review; here it is always a person who is asked."""
+    match reviewer:
+        case "auto_review" | "guardian_subagent":
+            return reviewer
+        case _:
+            return "user"
 
 
 def sandbox_view(policy: Mapping[str, Any]) -> SandboxPolicy:

@@ -14,6 +14,7 @@ PAGE_BYTES_MAX = 56 * 1024
 ITEM_BYTES_MAX = 48 * 1024
 """What one item may take, so that it fits into every frame that carries it."""
 PREVIEW_CHARACTERS_MAX = 1_000
+DELTA_CHARACTERS_MAX = 8 * 1024
 _TEXT_CHARACTERS_FIRST = 32 * 1024
 _TEXT_CHARACTERS_MIN = 256
 

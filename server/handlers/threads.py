@@ -1,17 +1,17 @@
-"""Threads: begin, resume, rename, delete, and who listens to them."""
+"""Threads: begin, rename, and who listens to them."""
 
 import asyncio
 import os
-from pathlib import Path
+from dataclasses import replace
 
 from protocol import methods
 from protocol.base import EmptyResult
 from protocol.errors import draining, refused
+from protocol.messages.memory import MemoryMode
 from protocol.messages.threads import (
     LoadedListParams,
     LoadedListResult,
     NameSetParams,
-    ThreadIdNotice,
     ThreadIdParams,
     ThreadNameUpdated,
     ThreadStarted,
@@ -19,7 +19,8 @@ from protocol.messages.threads import (
     ThreadStartResult,
     UnsubscribeResult,
 )
-from server.agent.inputs import StartOptions
+from server.agent.inputs import StartOptions, ThreadSettings
+from server.agent.instruction_files import read_instructions
 from server.handlers.identities import thread_id_of
 from server.handlers.lookup import Found, Lookup, live_view
 from server.handlers.services import Services
@@ -27,13 +28,15 @@ from server.handlers.settings_views import (
     approval_view,
     change_of_thread,
     memory_overrides,
+    reviewer_view,
     sandbox_view,
 )
+from server.handlers.tool_specs import client_tools
+from server.switches import switches_for
 from server.wire.dispatch import Call
 from state.errors import RolloutMissing
 from state.ids import ThreadId
 from state.policy.redaction import redact
-from state.stores.withdrawal import delete_thread_memory
 
 NAME_CHARACTERS_MAX = 1_000
 
@@ -51,17 +54,18 @@ class ThreadHandlers:
         if services.draining():
             raise draining()
         cwd = absolute(params.cwd, services.default_cwd)
-        generates = memory_overrides(params.config).get(
-            "generate_memories", services.settings.memory.generate
-        )
         live = await services.live.start(
             StartOptions(
                 cwd=cwd,
-                change=change_of_thread(params, cwd=None),
+                change=replace(
+                    change_of_thread(params, cwd=None),
+                    client_tools=client_tools(params.dynamic_tools),
+                ),
                 ephemeral=bool(params.ephemeral),
                 thread_source=params.thread_source,
                 originator=services.identity.originator,
-                memory_mode="enabled" if generates else "disabled",
+                memory_mode=params.memory_mode or self._default_mode(params, cwd),
+                memory_use=params.memory_use is not False,
             )
         )
         services.hub.subscribe(call.peer, live.id)
@@ -78,10 +82,20 @@ class ThreadHandlers:
             cwd=settings.cwd,
             runtime_workspace_roots=[settings.cwd],
             approval_policy=approval_view(settings.approval_policy),
-            approvals_reviewer="user",
+            approvals_reviewer=reviewer_view(settings.approvals_reviewer),
             sandbox=sandbox_view(settings.sandbox_policy),
             reasoning_effort=settings.effort,
+            instruction_sources=await instruction_sources(settings),
         )
+
+    def _default_mode(self, params: ThreadStartParams, cwd: str) -> MemoryMode:
+        """Whether a thread is learned from whose client says nothing: by config, then project."""
+        settings = self._services.settings
+        generates = switches_for(settings.projects, cwd).generate_memories
+        if generates is None:
+            generates = settings.memory.generate
+        generates = memory_overrides(params.config).get("generate_memories", generates)
+        return "enabled" if generates else "disabled"
 
     async def loaded_list(self, call: Call, params: LoadedListParams) -> LoadedListResult:
         """Ids of the loaded threads, in their order."""
@@ -111,28 +125,6 @@ class ThreadHandlers:
         )
         return EmptyResult()
 
-    async def delete(self, call: Call, params: ThreadIdParams) -> EmptyResult:
-        """Delete a thread, its file and what was learned from it."""
-        services = self._services
-        thread_id = thread_id_of(params.thread_id)
-        found = await self._lookup.find(thread_id)
-        if found is None:
-            raise RolloutMissing(thread_id)
-        if found.ephemeral:
-            raise refused(f"thread is not persisted and cannot be deleted: {thread_id}")
-        if found.live is not None:
-            # What is said to the thread's listeners from here on is that it is deleted.
-            services.hub.release(thread_id)
-            await services.live.unload(thread_id)
-        await self._erase(found)
-        # Before the answer: whoever deletes a thread may count on its facts being gone.
-        await services.lanes.withdraw()
-        deleted = ThreadIdNotice(thread_id=thread_id)
-        call.after_reply(
-            lambda: services.hub.publish(methods.THREAD_DELETED, deleted, thread_id=thread_id)
-        )
-        return EmptyResult()
-
     async def unsubscribe(self, call: Call, params: ThreadIdParams) -> UnsubscribeResult:
         """Stop listening; the thread and its turn go on."""
         thread_id = thread_id_of(params.thread_id)
@@ -153,26 +145,13 @@ class ThreadHandlers:
             raise refused(f"ephemeral thread does not support metadata updates: {thread_id}")
         return found
 
-    async def _erase(self, found: Found) -> None:
-        """The file first: a crash in between leaves a row that can be deleted again."""
-        state = self._services.state
-        await asyncio.to_thread(_remove, state.home.root / found.row.rollout_path)
-        async with state.database.writing() as tx:
-            await delete_thread_memory(
-                tx,
-                jobs=state.jobs,
-                outputs=state.outputs,
-                thread_id=found.thread_id,
-                now_ms=self._services.clock.now_ms(),
-            )
-            await state.threads.delete(tx, found.thread_id)
+
+async def instruction_sources(settings: ThreadSettings) -> list[str]:
+    """The instruction files that hold for a thread now."""
+    found = await asyncio.to_thread(read_instructions, settings.cwd, settings.instruction_files)
+    return list(found.sources)
 
 
 def absolute(folder: str | None, default: str) -> str:
     """The folder a thread works in, as an absolute path; it need not exist."""
     return os.path.normpath(os.path.join(default, folder)) if folder else default
-
-
-def _remove(path: Path) -> None:
-    for file in (path, path.with_name(f"{path.name}.zst")):
-        file.unlink(missing_ok=True)

@@ -1,14 +1,18 @@
 """Turns: input goes in at once or joins what runs; a running turn can be stopped."""
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from protocol.base import EmptyResult
 from protocol.errors import WireError, draining, out_of_range, refused
-from protocol.messages.items import TextInput
+from protocol.messages.items import TextInput, UserInput
+from protocol.messages.threads import ThreadIdParams
 from protocol.messages.turns import (
     TurnInterruptParams,
     TurnStartParams,
     TurnStartResult,
+    TurnSteerParams,
+    TurnSteerResult,
 )
 from server.agent import inputs
 from server.agent.inputs import Admitted, InterruptOutcome, TurnInput
@@ -34,7 +38,7 @@ class TurnHandlers:
         if services.draining():
             raise draining()
         live = services.live.require(thread_id_of(params.thread_id))
-        _check_size(params)
+        _check_size(params.input)
         cwd = absolute(params.cwd, live.settings.cwd) if params.cwd else None
         admitted = await live.admit(
             TurnInput(
@@ -50,7 +54,47 @@ class TurnHandlers:
                 call.after_reply(admitted.begin)
                 return TurnStartResult(turn=running_turn(admitted.turn_id))
             case inputs.Refused():
-                raise _refusal(live.id, admitted)
+                raise refusal_of(live.id, admitted)
+            case _:
+                assert_never(admitted)
+
+    async def steer(self, call: Call, params: TurnSteerParams) -> TurnSteerResult:
+        """Let the input join the turn that the client means; a stale id changes nothing."""
+        services = self._services
+        if services.draining():
+            raise draining()
+        live = services.live.require(thread_id_of(params.thread_id))
+        if not params.input:
+            raise refused("input must not be empty")
+        _check_size(params.input)
+        given = TurnInput(
+            content=tuple(one.to_wire() for one in params.input),
+            client_id=params.client_user_message_id,
+        )
+        admitted = live.steer(given, expected_turn_id=params.expected_turn_id)
+        match admitted:
+            case Admitted():
+                return TurnSteerResult(turn_id=admitted.turn_id)
+            case inputs.Refused():
+                raise _not_steerable(live.id, admitted, params.expected_turn_id)
+            case _:
+                assert_never(admitted)
+
+    async def compact(self, call: Call, params: ThreadIdParams) -> EmptyResult:
+        """Begin to replace the history by a summary; how that goes is told after this reply."""
+        services = self._services
+        if services.draining():
+            raise draining()
+        live = services.live.require(thread_id_of(params.thread_id))
+        if not live.has_history:
+            raise refused(f"thread {live.id} has no history yet, so there is nothing to compact")
+        admitted = live.compact()
+        match admitted:
+            case Admitted():
+                call.after_reply(admitted.begin)
+                return EmptyResult()
+            case inputs.Refused():
+                raise refusal_of(live.id, admitted)
             case _:
                 assert_never(admitted)
 
@@ -69,8 +113,8 @@ class TurnHandlers:
         return EmptyResult()
 
 
-def _check_size(params: TurnStartParams) -> None:
-    characters = sum(len(one.text) for one in params.input if isinstance(one, TextInput))
+def _check_size(given: Sequence[UserInput]) -> None:
+    characters = sum(len(one.text) for one in given if isinstance(one, TextInput))
     if characters > INPUT_CHARACTERS_MAX:
         raise out_of_range(
             f"Input exceeds the maximum length of {INPUT_CHARACTERS_MAX} characters.",
@@ -96,10 +140,11 @@ _REFUSALS = {
     "closing": "threadClosing",
     "no active turn": "noActiveTurn",
     "other turn": "otherTurn",
+    "not steerable": "activeTurnNotSteerable",
 }
 
 
-def _refusal(thread_id: str, refusal: inputs.Refused) -> WireError:
+def refusal_of(thread_id: str, refusal: inputs.Refused) -> WireError:
     """Why the input was not taken; nothing of it was kept."""
     match refusal.reason:
         case "busy":
@@ -108,7 +153,7 @@ def _refusal(thread_id: str, refusal: inputs.Refused) -> WireError:
             sentence = f"thread {thread_id} has too much input waiting; retry later"
         case "closing":
             sentence = f"thread {thread_id} is closing; retry after the thread is closed"
-        case "no active turn" | "other turn":
+        case "no active turn" | "other turn" | "not steerable":
             sentence = f"thread {thread_id} did not take the input: {refusal.reason}"
         case _:
             assert_never(refusal.reason)
@@ -120,6 +165,31 @@ def _refusal(thread_id: str, refusal: inputs.Refused) -> WireError:
             "activeTurnId": refusal.active_turn_id,
         },
     )
+
+
+def _not_steerable(thread_id: str, refusal: inputs.Refused, turn_id: str) -> WireError:
+    """Says whether the thread is idle now, so that one safe retry suffices."""
+    data: dict[str, object] = {
+        "kind": _REFUSALS[refusal.reason],
+        "retryable": refusal.reason == "full",
+        "activeTurnId": refusal.active_turn_id,
+    }
+    match refusal.reason:
+        case "no active turn":
+            return refused("no active turn to steer", data | {"idle": True})
+        case "other turn":
+            sentence = (
+                f"expected active turn id `{turn_id[:200]}` but found `{refusal.active_turn_id}`"
+            )
+            return refused(sentence, data | {"idle": False})
+        case "not steerable":
+            info = {"activeTurnNotSteerable": {"turnKind": "compact"}}
+            sentence = "cannot steer a compact turn"
+            return refused(sentence, data | {"idle": False, "codexErrorInfo": info})
+        case "busy" | "full" | "closing":
+            return refusal_of(thread_id, refusal)
+        case _:
+            assert_never(refusal.reason)
 
 
 def _not_interruptible(outcome: InterruptOutcome, turn_id: str) -> WireError:

@@ -142,6 +142,7 @@ def stored_thread(
         id=row.thread_id,
         session_id=row.thread_id,
         forked_from_id=row.forked_from_id,
+        parent_thread_id=row.parent_thread_id,
         preview=shortened_text(row.preview, characters_max=PREVIEW_CHARACTERS_MAX),
         ephemeral=False,
         history_mode=row.history_mode,

@@ -37,21 +37,23 @@ class AuthFlags:
     clock_skew_s: int | None = None
 
 
+_FLAGS = {
+    "token_file": "--ws-token-file",
+    "token_sha256": "--ws-token-sha256",
+    "shared_secret_file": "--ws-shared-secret-file",
+    "issuer": "--ws-issuer",
+    "audience": "--ws-audience",
+    "clock_skew_s": "--ws-max-clock-skew-seconds",
+}
+
+
 def policy_from(flags: AuthFlags, *, access_key: Path) -> AuthPolicy:
     """The policy that the flags ask for; without a mode, the secret of this installation.
 
     Raises: FlagsRefused.
     """
-    capability = {
-        "--ws-token-file": flags.token_file,
-        "--ws-token-sha256": flags.token_sha256,
-    }
-    signed = {
-        "--ws-shared-secret-file": flags.shared_secret_file,
-        "--ws-issuer": flags.issuer,
-        "--ws-audience": flags.audience,
-        "--ws-max-clock-skew-seconds": flags.clock_skew_s,
-    }
+    capability = _named(flags, "token_file", "token_sha256")
+    signed = _named(flags, "shared_secret_file", "issuer", "audience", "clock_skew_s")
     match flags.mode:
         case None:
             _none_of({**capability, **signed}, "needs --ws-auth")
@@ -69,6 +71,17 @@ def policy_from(flags: AuthFlags, *, access_key: Path) -> AuthPolicy:
             raise FlagsRefused(
                 f"--ws-auth {other}: expected none, capability-token or signed-bearer-token"
             )
+
+
+def check_flags(flags: AuthFlags) -> None:
+    """Refuse what makes no policy, also where no TCP listener will ask for one.
+
+    Raises: FlagsRefused.
+    """
+    if flags.mode is None:
+        _none_of(_named(flags, *_FLAGS), "needs --ws-auth")
+        return
+    policy_from(flags, access_key=Path())
 
 
 def check_reach(host: str, port: int, flags: AuthFlags) -> None:
@@ -116,6 +129,11 @@ def _signed(flags: AuthFlags) -> SignedToken:
         audience=flags.audience,
         clock_skew_s=skew,
     )
+
+
+def _named(flags: AuthFlags, *names: str) -> Mapping[str, object]:
+    """These of the flags, by the words that a user writes."""
+    return {_FLAGS[name]: getattr(flags, name) for name in names}
 
 
 def _none_of(given: Mapping[str, object], why: str) -> None:

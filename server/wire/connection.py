@@ -9,16 +9,17 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from protocol.errors import overloaded
+from protocol.errors import cancelled, overloaded
 from protocol.jsonrpc import (
     Malformed,
     Notification,
     Request,
+    RequestId,
     Response,
     error_reply,
     parse_frame,
 )
-from protocol.methods import INITIALIZE
+from protocol.methods import CANCEL_REQUEST, INITIALIZE
 from server.wire.dispatch import Dispatcher
 from server.wire.hub import Hub
 from server.wire.limits import WireLimits
@@ -107,7 +108,8 @@ class _Requests:
         self._peer = peer
         self._dispatcher = dispatcher
         self._limits = limits
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Task[None], RequestId] = {}
+        self._taken_back: set[asyncio.Task[None]] = set()
         self._handshake: asyncio.Task[None] | None = None
 
     async def begin(self, request: Request) -> None:
@@ -118,10 +120,18 @@ class _Requests:
             self._peer.send(error_reply(request.id, overloaded()), lossless=True)
             return
         task = asyncio.create_task(self._run(request, self._handshake))
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        self._running[task] = request.id
+        task.add_done_callback(self._ended)
         if request.method == INITIALIZE.name:
             self._handshake = task
+
+    def take_back(self, request_id: object) -> None:
+        """The client wants no answer any more: what waits does not begin, and it is told once."""
+        for task, known in self._running.items():
+            # Of the same type too: 1 and "1" are two ids, and so are 1 and true.
+            if known == request_id and type(known) is type(request_id):
+                self._taken_back.add(task)
+                task.cancel()
 
     async def finish(self, seconds: float) -> None:
         """Wait that long for those under way."""
@@ -140,6 +150,14 @@ class _Requests:
             # Sent right behind `initialize`: it is to meet a client that is initialised.
             await asyncio.wait({handshake})
         await self._dispatcher.answer(self._peer, request)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        request_id = self._running.pop(task)
+        if task in self._taken_back:
+            self._taken_back.discard(task)
+            if task.cancelled():
+                # Also of one whose task never ran; one that had answered was not cancelled.
+                self._peer.send(error_reply(request_id, cancelled()), lossless=True)
 
 
 async def _read(transport: Transport, peer: Peer, requests: _Requests) -> None:
@@ -161,6 +179,8 @@ async def _read(transport: Transport, peer: Peer, requests: _Requests) -> None:
                 peer.answer(response)
             case Malformed() as malformed:
                 peer.send(malformed.reply, lossless=True)
+            case Notification(method=method, params=params) if method == CANCEL_REQUEST:
+                requests.take_back((params or {}).get("id"))
             case Notification():
                 # `initialized` asks for nothing, and there is no other that we act on.
                 continue

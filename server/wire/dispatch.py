@@ -119,12 +119,18 @@ class Dispatcher:
                 if refusal := experimental_refusal(method, request.params):
                     raise refusal
             result = await self._dispatch(method.name, call, params)
-            reply = reply_frame(request.id, result)
         except WireError as error:
             return error_reply(request.id, error)
         except Exception as error:  # the net of the request
             known = self._failures(error)
-            return error_reply(request.id, known or _log_incident(request.method, error))
+            return error_reply(
+                request.id, known or errors.incident(_log_incident(request.method, error))
+            )
+        try:
+            reply = reply_frame(request.id, result)
+        except Exception as error:  # part of the net: what a handler made is no JSON
+            number = _log_incident(f"the result of {request.method}", error)
+            return error_reply(request.id, errors.unserializable(number))
         if len(reply) > self._limits.outbox_bytes_max:
             size = self._limits.outbox_bytes_max
             return error_reply(
@@ -146,8 +152,8 @@ def _check_initialized(peer: Peer, method: Method) -> None:
         raise errors.not_initialized()
 
 
-def _log_incident(what: str, error: Exception) -> WireError:
-    """Log an unexpected error by its type and place and give its number to the client."""
+def _log_incident(what: str, error: Exception) -> str:
+    """Log an unexpected error by its type and place; the number that the client gets."""
     number = secrets.token_hex(4)
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "unknown place"
@@ -155,7 +161,7 @@ def _log_incident(what: str, error: Exception) -> WireError:
     log = logging.getLogger(__name__)
     log.error("incident %s in %s: %s at %s", number, what[:200], type(error).__name__, place)
     log.debug("incident %s", number, exc_info=error)
-    return errors.incident(number)
+    return number
 
 
 _Dispatch = Callable[[str, Call, RequestParams | StrictParams], Awaitable[WireModel]]

@@ -4,7 +4,7 @@ A lone surrogate has no UTF-8 form, and serialising stops at it. It is replaced 
 a message that must arrive would be worse than one odd character.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import orjson
@@ -28,6 +28,20 @@ def notification_frame(method: str, params: WireModel, *, emitted_at_ms: int) ->
         {"method": method, "emittedAtMs": emitted_at_ms},
         ("params", params),
     )
+
+
+def request_frame(
+    request_id: RequestId, method: str, params: WireModel, *, without: Iterable[str]
+) -> bytes:
+    """A request of the server, without the parameters of these names."""
+    body = params.model_dump(by_alias=True)
+    for name in without:
+        body.pop(name, None)
+    message = {"method": method, "id": request_id, "params": body}
+    try:
+        return orjson.dumps(message)
+    except (TypeError, orjson.JSONEncodeError):
+        return orjson.dumps(_mended(message))
 
 
 def _encoded(fast: Callable[[], bytes], rest: dict[str, Any], body: tuple[str, WireModel]) -> bytes:

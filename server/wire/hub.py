@@ -8,11 +8,13 @@ import itertools
 from collections.abc import Iterable
 
 from protocol.base import WireModel
+from protocol.messages.approvals import ServerRequestResolved
 from protocol.messages.handshake import ServerLagged
-from protocol.methods import SERVER_LAGGED, NotificationType
+from protocol.methods import SERVER_LAGGED, SERVER_REQUEST_RESOLVED, NotificationType
 from server.wire.encoding import notification_frame
 from server.wire.limits import WireLimits
 from server.wire.peer import Peer
+from server.wire.questions import Questions
 from server.wire.transport import TransportKind
 from state.clock import Clock
 from state.ids import ThreadId
@@ -28,7 +30,7 @@ class Hub:
         self._listeners: dict[ThreadId, dict[int, Peer]] = {}
         self._heard: dict[int, set[ThreadId]] = {}
         self._peer_ids = itertools.count(1)
-        self._question_ids = itertools.count(0)
+        self.questions = Questions(self._heard_by, limits)
         self._left = asyncio.Event()
 
     @property
@@ -43,7 +45,7 @@ class Hub:
             kind,
             limits=self._limits,
             marker=self._lag_marker,
-            question_ids=self._question_ids,
+            answered=self.questions.answer,
         )
         self._peers[peer.id] = peer
         return peer
@@ -52,6 +54,7 @@ class Hub:
         """Forget a peer and all it listened to; harmless when done twice."""
         self._peers.pop(peer.id, None)
         self._left.set()
+        self.questions.leave(peer)
         for thread_id in self._heard.pop(peer.id, ()):
             self._forget(peer, thread_id)
 
@@ -74,15 +77,24 @@ class Hub:
             return False
         heard.discard(thread_id)
         self._forget(peer, thread_id)
+        self.questions.leave(peer, thread_id)
         return True
+
+    @property
+    def subscriptions(self) -> int:
+        """How many pairs of a peer and a thread it listens to there are."""
+        return sum(map(len, self._heard.values()))
 
     def subscribers(self, thread_id: ThreadId) -> int:
         """How many peers listen to a thread."""
         return len(self._listeners.get(thread_id, ()))
 
     def release(self, thread_id: ThreadId) -> None:
-        """End every subscription of a thread that is gone."""
-        for peer in list(self._listeners.get(thread_id, {}).values()):
+        """End every question and every subscription of a thread that goes."""
+        for number in self.questions.withdraw(thread_id):
+            resolved = ServerRequestResolved(thread_id=thread_id, request_id=number)
+            self.publish(SERVER_REQUEST_RESOLVED, resolved, thread_id=thread_id)
+        for peer in self._heard_by(thread_id):
             self.unsubscribe(peer, thread_id)
 
     def publish(
@@ -126,6 +138,9 @@ class Hub:
                     notification.name, params, emitted_at_ms=self._clock.now_ms()
                 )
             peer.send(frame, lossless=notification.lossless, thread_id=thread_id)
+
+    def _heard_by(self, thread_id: ThreadId) -> list[Peer]:
+        return list(self._listeners.get(thread_id, {}).values())
 
     def _forget(self, peer: Peer, thread_id: ThreadId) -> None:
         listeners = self._listeners.get(thread_id)

@@ -25,6 +25,8 @@ class WireLimits:
     """Requests of one peer under way; more are answered as overload."""
     questions_max: int = 64
     """Our own requests that wait for one peer's answer."""
+    question_deadline_s_max: float | None = None
+    """No question waits longer than that, whatever its own time; None leaves each its own."""
     lag_markers_max: int = 64
     """Threads that are named one by one in lag markers; further ones share a marker."""
     farewell_s: float = 1.5

@@ -1,4 +1,4 @@
-"""One attached client: what waits to be sent to it, and what it was asked.
+"""One attached client: what waits to be sent to it.
 
 Invariant: nobody who sends waits, and what waits is bounded by items and bytes. Progress fills
 only a part of the room and is dropped beyond it, told once by a lag marker when there is room
@@ -7,11 +7,10 @@ again. What must arrive has the rest; when that is full too, the peer is closed 
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from protocol.base import WireModel
-from protocol.jsonrpc import Response, request_text
+from protocol.jsonrpc import Response
 from protocol.methods import SERVER_LAGGED
 from server.wire.limits import WireLimits
 from server.wire.transport import TOO_SLOW, Ending, TransportKind
@@ -41,7 +40,7 @@ class Peer:
         *,
         limits: WireLimits,
         marker: MakeMarker,
-        question_ids: Iterator[int],
+        answered: "Callable[[Peer, Response], None]",
     ) -> None:
         self.id = number
         self.kind = kind
@@ -51,8 +50,7 @@ class Peer:
         self.closed = asyncio.Event()
         self._limits = limits
         self._marker = marker
-        self._question_ids = question_ids
-        self._questions: dict[int, asyncio.Future[Response | None]] = {}
+        self._answered = answered
         self._outbox: deque[bytes] = deque()
         self._outbox_bytes = 0
         self._filled = asyncio.Event()
@@ -80,6 +78,11 @@ class Peer:
     def is_cut(self) -> bool:
         """Whether it is to be closed without what waits for it."""
         return self._cut
+
+    @property
+    def waiting(self) -> int:
+        """How many messages wait for it to read."""
+        return len(self._outbox)
 
     @property
     def dropped(self) -> int:
@@ -145,29 +148,9 @@ class Peer:
         self._outbox_bytes = 0
         self._stop()
 
-    async def ask(
-        self, method: str, params: WireModel, *, deadline_s: float | None
-    ) -> Response | None:
-        """Ask the client something; None if it does not answer in time or is gone."""
-        if self._ending is not None or len(self._questions) >= self._limits.questions_max:
-            return None
-        number = next(self._question_ids)
-        answer: asyncio.Future[Response | None] = asyncio.get_running_loop().create_future()
-        self._questions[number] = answer
-        try:
-            self.send(request_text(number, method, params), lossless=True)
-            async with asyncio.timeout(deadline_s):
-                return await answer
-        except TimeoutError:
-            return None
-        finally:
-            self._questions.pop(number, None)
-
     def answer(self, response: Response) -> None:
-        """Take the client's answer; one to no open question is ignored."""
-        if isinstance(response.id, int) and (waiting := self._questions.pop(response.id, None)):
-            if not waiting.done():
-                waiting.set_result(response)
+        """Take the client's answer to a question of ours."""
+        self._answered(self, response)
 
     def _put(self, frame: bytes) -> None:
         self._outbox.append(frame)
@@ -191,7 +174,3 @@ class Peer:
     def _stop(self) -> None:
         self._filled.set()
         self.closed.set()
-        for waiting in self._questions.values():
-            if not waiting.done():
-                waiting.set_result(None)
-        self._questions.clear()

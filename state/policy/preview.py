@@ -3,6 +3,8 @@
 from state.policy.redaction import redact
 
 PREVIEW_CHARS_MAX = 200
+PRIVATE_PREVIEW = "Private thread"
+"""Of a thread that neither sees memory nor becomes it: its words stand in its transcript alone."""
 _LOOKED_AT_MAX = 65_536
 
 

@@ -29,8 +29,11 @@ Part = tuple[PartKind, str, Any]
 
 # Beginning, end, and whose word it is. Without an end the beginning alone tells: such text may have
 # been cut, and nobody types it.
+SUMMARY_BEGINS, SUMMARY_ENDS = "<conversation_summary>", "</conversation_summary>"
+"""Around what replaced a history that had become too long."""
 _MARKS: tuple[tuple[str, str, PartKind], ...] = (
     ("<user_instructions>", "", PartKind.OURS),
+    (SUMMARY_BEGINS, "", PartKind.OURS),
     ("<skill>", "</skill>", PartKind.OURS),
     ("<skills_instructions>", "", PartKind.OURS),
     ("<apps_instructions>", "", PartKind.OURS),
@@ -49,6 +52,13 @@ _MARKS: tuple[tuple[str, str, PartKind], ...] = (
 _AGENTS_FILE = "# agents.md instructions"
 _AGENTS_BODY, _AGENTS_END = "<instructions>", "</instructions>"
 _MEMORY_MARKS = ("========= memory_summary begins =========", "========= memory_summary ends")
+_FRAMES = (
+    *_MEMORY_MARKS,
+    "========= pending_notes begin",
+    "========= pending_notes end",
+    "========= user_corrections begin",
+    "========= user_corrections end",
+)
 _OUR_KINDS = ("agents_md", "memories", "memory", "host_skills", "skills", "permissions", "tools")
 _MAIL = ("Message Type:", "Task name:", "Sender:", "Payload:")
 
@@ -98,6 +108,13 @@ def is_inter_agent(message: Mapping[str, Any]) -> bool:
 def reads_memory(call: str) -> bool:
     """Whether a call's text names a memory file, so that its output is recalled memory."""
     return _MEMORY_FILES.search(call) is not None
+
+
+def is_memory_section(text: str, told: Any) -> bool:
+    """Whether a part of a message of ours is a memory section, by its kind or by its frame."""
+    if isinstance(told, str) and told.split(".", 1)[0] in ("memories", "memory"):
+        return True
+    return "=========" in text and any(mark in text.lower() for mark in _FRAMES)
 
 
 def _kind(text: Any, told: Any) -> PartKind:

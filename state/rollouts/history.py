@@ -21,6 +21,7 @@ from state.rollouts.items import (
 )
 from state.rollouts.legacy import LegacyReader
 from state.rollouts.model_input import ModelInput
+from state.rollouts.recalled import Recalled
 from state.rollouts.recorded import from_recorded
 from state.rollouts.store import parse_time_ms, read_lines, read_meta
 
@@ -39,7 +40,10 @@ class History:
     """With the memory mode of the last metadata line."""
     turns: list[RecordedTurn]
     response_items: list[dict[str, Any]]
-    """What the model sees again: compaction and roll-backs applied, each call with its output."""
+    """What the model sees again: compaction and roll-backs applied, each call with its output, and
+    no recalled memory."""
+    recalled: Recalled
+    """What the thread was told out of memory."""
     skipped: list[SkippedLine]
     token_usage: Mapping[str, Any] | None
     """`info` of the last `token_count`, as it was recorded."""
@@ -49,35 +53,60 @@ class History:
     """The time of the last line."""
     truncated: bool
     """Whether old items were left out to keep this bounded."""
+    turn_lines: list[int]
+    """Of each turn the line of its file at which it begins."""
 
 
-def read_history(path: Path, *, find_base: FindRollout | None = None) -> History:
+def read_history(
+    path: Path,
+    *,
+    find_base: FindRollout | None = None,
+    until: Callable[[RolloutLine], bool] = lambda _: False,
+) -> History:
     """Read a thread's file, and the prefix of the file it was forked from where that is found.
+
+    Reading ends before the first line for which `until` says so.
 
     Raises: OSError, RolloutUnreadable.
     """
     builder = _Builder(read_meta(path))
     for line in effective_lines(path, find_base=find_base):
+        if isinstance(line, RolloutLine) and until(line):
+            break
         builder.feed(line)
     return builder.finish()
 
 
 def effective_lines(
-    path: Path, *, find_base: FindRollout | None = None, depth: int = 0
+    path: Path, *, find_base: FindRollout | None = None
 ) -> Iterator[RolloutLine | SkippedLine]:
     """The lines of a file behind those of the history it was forked from.
 
     Raises: OSError, RolloutUnreadable.
     """
+    for source, line in placed_lines(path, find_base=find_base):
+        inherited = source != path
+        if not inherited or (isinstance(line, RolloutLine) and line.type != "session_meta"):
+            yield line
+
+
+def placed_lines(
+    path: Path, *, find_base: FindRollout | None = None, depth: int = 0
+) -> Iterator[tuple[Path, RolloutLine | SkippedLine]]:
+    """The same lines, each with the file it stands in, first lines of all files included.
+
+    Raises: OSError, RolloutUnreadable.
+    """
     base = read_meta(path).history_base
     source = find_base(base.thread_id) if base and find_base and depth < FORKS_MAX else None
-    if base is not None and source is not None:
-        for line in effective_lines(source, find_base=find_base, depth=depth + 1):
-            if isinstance(line, RolloutLine) and line.type != "session_meta":
-                if line.ordinal is not None and line.ordinal >= base.end_ordinal_exclusive:
+    if base is not None and source is not None and source.exists():
+        for place, line in placed_lines(source, find_base=find_base, depth=depth + 1):
+            if isinstance(line, RolloutLine) and line.ordinal is not None:
+                if line.ordinal >= base.end_ordinal_exclusive:
                     break
-                yield line
-    yield from read_lines(path)
+            yield place, line
+    for line in read_lines(path):
+        yield path, line
 
 
 @dataclass(slots=True)
@@ -85,6 +114,7 @@ class _Turn:
     turn_id: str
     derived: bool
     input_start: int
+    line: int
     started_at_s: int | None = None
     completed_at_s: int | None = None
     duration_ms: int | None = None
@@ -129,6 +159,8 @@ class _Builder:
         self._updated_at_ms: int | None = None
         self._size = 0
         self._truncated = False
+        self._message_line: int | None = None
+        """Where the line before this one stands, if it is a message of the user's role."""
 
     def feed(self, line: RolloutLine | SkippedLine) -> None:
         if isinstance(line, SkippedLine):
@@ -154,17 +186,21 @@ class _Builder:
                 self._context = line.payload
             case _:
                 pass
+        said = line.type == "response_item" and line.payload.get("role") == "user"
+        self._message_line = line.line_number if said else None
 
     def finish(self) -> History:
         return History(
             meta=self._meta,
             turns=[turn.finished() for turn in self._turns],
             response_items=self._input.balanced(),
+            recalled=self._input.recalled,
             skipped=self._skipped,
             token_usage=self._token_usage,
             context=self._context,
             updated_at_ms=self._updated_at_ms,
             truncated=self._truncated or self._input.truncated,
+            turn_lines=[turn.line for turn in self._turns],
         )
 
     def _take_meta(self, payload: Mapping[str, Any]) -> None:
@@ -251,6 +287,7 @@ class _Builder:
             derived=derived,
             # Old files hold the user's message for the model just before the one for clients.
             input_start=self._input.end - (1 if derived and self._input.ends_with_user else 0),
+            line=(self._message_line if derived else None) or line.line_number,
             started_at_s=started_at_s,
         )
         self._turns.append(turn)

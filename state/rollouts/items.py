@@ -63,14 +63,17 @@ class RolloutLine(BaseModel):
     """Counted from 1; blank and bad lines count too."""
     size: int = Field(default=0, exclude=True)
     """Bytes of the line as it was read."""
+    offset: int = Field(default=0, exclude=True)
+    """Where it begins in its file, uncompressed."""
 
     @classmethod
     def parse(
-        cls, value: Mapping[str, Any], *, line_number: int, size: int
+        cls, value: Mapping[str, Any], *, line_number: int, size: int, offset: int = 0
     ) -> "RolloutLine | None":
         """The line in a decoded JSON object; None when it is none."""
+        place = {"line_number": line_number, "size": size, "offset": offset}
         try:
-            return cls.model_validate({**value, "line_number": line_number, "size": size})
+            return cls.model_validate({**value, **place})
         except ValidationError:
             return None
 
@@ -100,6 +103,8 @@ class HistoryBase(BaseModel):
 
     thread_id: str
     end_ordinal_exclusive: int
+    end_byte_offset: int | None = None
+    """Where the prefix ended when the fork was made; a hint, since a file may be written anew."""
 
 
 class SessionMeta(BaseModel):
@@ -120,8 +125,12 @@ class SessionMeta(BaseModel):
     forked_from_id: str | None = None
     parent_thread_id: str | None = None
     memory_mode: str | None = None
+    memory_use: bool | None = None
+    """A key of ours: whether the thread sees memory; the original leaves it out."""
     history_mode: Literal["legacy", "paginated"] = "legacy"
     history_base: HistoryBase | None = None
+    copied_lines: int | None = None
+    """How many lines behind the first one are copies of another thread's, and so not its own."""
     git: GitState | None = None
 
     @classmethod

@@ -57,8 +57,11 @@ def context_message(
 def response_item(
     item: Mapping[str, Any], *, turn_id: str, kinds: Sequence[str] | None = None
 ) -> Line:
-    """One Responses API item; `kinds` say who wrote each text part of a message."""
-    passthrough: dict[str, Any] = {"turn_id": turn_id}
+    """One Responses API item; `kinds` say who wrote each text part of a message.
+
+    An empty turn id stands for what belongs to no turn.
+    """
+    passthrough: dict[str, Any] = {"turn_id": turn_id} if turn_id else {}
     if kinds is not None:
         passthrough["content_item_kinds"] = list(kinds)
     return {"type": "response_item", "payload": {**item, PASSTHROUGH: passthrough}}

@@ -1,14 +1,16 @@
 """What the model sees again when a thread goes on: its response items, put right.
 
 Invariant: each call has its output and each output its call, no inline image bytes are held, and
-the oldest items go first when there are too many bytes.
+the oldest items go first when there are too many bytes. Recalled memory is left out: it is told
+anew, as it stands now.
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from state.rollouts.lines import PASSTHROUGH
+from state.rollouts.recalled import Recalled
 from state.rollouts.recorded import without_image_bytes
 
 INPUT_BYTES_MAX = 64 * 1_048_576
@@ -32,6 +34,7 @@ class ModelInput:
         self._dropped = 0
         self._size = 0
         self.truncated = False
+        self.recalled = Recalled()
 
     @property
     def end(self) -> int:
@@ -48,7 +51,11 @@ class ModelInput:
         type_ = payload.get("type")
         if type_ not in _OTHERS and type_ not in _OUTPUT_OF and type_ not in _OUTPUTS:
             return
-        item = {key: value for key, value in payload.items() if key != PASSTHROUGH}
+        self.recalled.note(payload)
+        kept = self.recalled.without(payload)
+        if kept is None:
+            return
+        item = {key: value for key, value in kept.items() if key != PASSTHROUGH}
         for field in ("content", "output"):
             if isinstance(item.get(field), list):
                 item[field] = [without_image_bytes(part) for part in item[field]]
@@ -78,17 +85,43 @@ class ModelInput:
 
     def balanced(self) -> list[dict[str, Any]]:
         """The items, with an output for each call that has none and without stray outputs."""
-        answered = {item.get("call_id") for item, _ in self._items if item.get("type") in _OUTPUTS}
-        called: set[Any] = set()
-        result = []
-        for item, _ in self._items:
-            type_, call_id = str(item.get("type")), item.get("call_id")
-            if type_ in _OUTPUTS and call_id not in called:
-                continue
-            result.append(item)
-            if type_ in _OUTPUT_OF:
-                called.add(call_id)
-                if call_id is not None and call_id not in answered:
-                    kind = _OUTPUT_OF[type_]
-                    result.append({"type": kind, "call_id": call_id, "output": INTERRUPTED_OUTPUT})
-        return result
+        return [dict(item) for item in balanced([item for item, _ in self._items])]
+
+
+def is_response_item(item: object) -> str | None:
+    """What is wrong with something that should be an item for the model; None when nothing is."""
+    if not isinstance(item, Mapping):
+        return "it is no object"
+    type_ = item.get("type")
+    if type_ is None:
+        return "missing field `type`"
+    known = {*_OTHERS, *_OUTPUT_OF, *_OUTPUTS}
+    if type_ not in known:
+        return f"unknown type `{str(type_)[:50]}`"
+    if type_ == "message" and not isinstance(item.get("role"), str):
+        return "missing field `role`"
+    if type_ == "message" and not isinstance(item.get("content"), list):
+        return "missing field `content`"
+    if type_ in _OUTPUT_OF and not isinstance(item.get("call_id"), str):
+        return "missing field `call_id`"
+    if type_ in _OUTPUTS and "output" not in item and type_ != "tool_search_output":
+        return "missing field `output`"
+    return None
+
+
+def balanced(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The items, with an output for each call that has none and without stray outputs."""
+    answered = {item.get("call_id") for item in items if item.get("type") in _OUTPUTS}
+    called: set[Any] = set()
+    result: list[Mapping[str, Any]] = []
+    for item in items:
+        type_, call_id = str(item.get("type")), item.get("call_id")
+        if type_ in _OUTPUTS and call_id not in called:
+            continue
+        result.append(item)
+        if type_ in _OUTPUT_OF:
+            called.add(call_id)
+            if call_id is not None and call_id not in answered:
+                kind = _OUTPUT_OF[type_]
+                result.append({"type": kind, "call_id": call_id, "output": INTERRUPTED_OUTPUT})
+    return result

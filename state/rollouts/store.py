@@ -56,7 +56,9 @@ class RolloutWriter:
         path = rollout_path(home, meta.id, created_at_ms)
         make_private_folder(path.parent)
         file = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND)
-        writer = cls(path, meta, clock, file=file, torn=False, next_=0)
+        # A fork goes on counting where its part of the other thread's history ends.
+        first = meta.history_base.end_ordinal_exclusive if meta.history_base else 0
+        writer = cls(path, meta, clock, file=file, torn=False, next_=first)
         try:
             payload = meta.model_dump(mode="json", exclude_none=True)
             writer.append([{"type": "session_meta", "payload": payload}])
@@ -257,22 +259,28 @@ def _is_rollout_name(name: str) -> bool:
 
 
 def _lines(file: BinaryIO) -> Iterator[RolloutLine | SkippedLine]:
-    number = 0
+    number, offset = 0, 0
     while data := file.readline(LINE_BYTES_MAX + 1):
         number += 1
+        begin, offset = offset, offset + len(data)
         if len(data) > LINE_BYTES_MAX and not data.endswith(b"\n"):
-            _skip_to_next_line(file)
+            offset += _skip_to_next_line(file)
             yield SkippedLine(number, f"longer than {LINE_BYTES_MAX} bytes")
         elif data.strip():
-            yield _parse(data, number)
+            yield _parse(data, number, begin)
 
 
-def _skip_to_next_line(file: BinaryIO) -> None:
-    while (rest := file.readline(1_048_576)) and not rest.endswith(b"\n"):
-        pass
+def _skip_to_next_line(file: BinaryIO) -> int:
+    """How many bytes were left of the line."""
+    passed = 0
+    while rest := file.readline(1_048_576):
+        passed += len(rest)
+        if rest.endswith(b"\n"):
+            break
+    return passed
 
 
-def _parse(data: bytes, number: int) -> RolloutLine | SkippedLine:
+def _parse(data: bytes, number: int, offset: int) -> RolloutLine | SkippedLine:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -281,7 +289,7 @@ def _parse(data: bytes, number: int) -> RolloutLine | SkippedLine:
         return SkippedLine(number, "not a rollout line")
     if value["type"] not in LINE_TYPES:
         return SkippedLine(number, "of a type not known here")
-    line = RolloutLine.parse(value, line_number=number, size=len(data))
+    line = RolloutLine.parse(value, line_number=number, size=len(data), offset=offset)
     return line or SkippedLine(number, "not a rollout line")
 
 

@@ -13,6 +13,7 @@ from state.ids import ThreadId, uuid7_time_ms
 from state.policy.preview import preview_of
 from state.policy.redaction import redact
 from state.rollouts.fragments import typed_text
+from state.rollouts.history import FindRollout, placed_lines
 from state.rollouts.items import RolloutLine, SessionMeta, SkippedLine
 from state.rollouts.store import parse_time_ms, read_lines, read_meta
 
@@ -34,14 +35,14 @@ class Told:
     skipped_lines: int
 
 
-def tell(path: Path) -> Told:
-    """What the lines of a session tell of it.
+def tell(path: Path, *, find_base: FindRollout | None = None) -> Told:
+    """What the lines of a session tell of it; of those it inherited only the first words typed.
 
     Raises: OSError, RolloutUnreadable.
     """
     meta = read_meta(path)
     mode, model = meta.memory_mode, None
-    typed: str | None = None
+    typed = _inherited_words(path, find_base) if meta.history_base and find_base else None
     updated_at_ms: int | None = None
     skipped = 0
     for line in read_lines(path):
@@ -61,6 +62,15 @@ def tell(path: Path) -> Told:
         memory_mode=_memory_mode(mode),
         skipped_lines=skipped,
     )
+
+
+def _inherited_words(path: Path, find_base: FindRollout) -> str | None:
+    for place, line in placed_lines(path, find_base=find_base):
+        if place == path:
+            return None
+        if isinstance(line, RolloutLine) and (typed := typed_text(line)):
+            return typed
+    return None
 
 
 def created_at_ms(meta: SessionMeta) -> int | None:

@@ -181,6 +181,10 @@ class JobStore:
         )
         return changed > 0
 
+    async def holds(self, read: Reading, claim: Claim) -> bool:
+        """Whether the job is still that of this claim."""
+        return await read.one(Q["holds"], **_place(claim), fence=claim.fence) is not None
+
     @asynccontextmanager
     async def fenced(self, database: Database, claim: Claim) -> AsyncIterator[Transaction]:
         """A write transaction in the middle of a job; the fence is proved before anything else.
@@ -284,6 +288,23 @@ class JobStore:
         assert row is not None
         return JobCounts(**{field.name: row[field.name] for field in fields(JobCounts)})
 
+    async def prune(self, tx: Transaction, *, version: str, before_ms: int, rows_max: int) -> int:
+        """Drop extractions without a thread, and those that ended before then; a few at a time.
+
+        A session of so long ago is heard once more if a person orders just that.
+        """
+        return await tx.run(Q["prune"], version=version, before_ms=before_ms, limit=rows_max)
+
+    async def reopen_given_up(self, tx: Transaction, *, version: str, rules: str) -> int:
+        """Let what was given up under other rules be tried again; how many, once for each rules."""
+        row = await tx.one(Q["rules"], version=version)
+        if row is not None and row["value"] == rules:
+            return 0
+        await tx.run(Q["note_rules"], version=version, rules=rules)
+        if row is None:
+            return 0
+        return await tx.run(Q["reopen"], version=version, attempts_max=ATTEMPTS_MAX)
+
     async def delete_for_thread(self, tx: Transaction, thread_id: ThreadId) -> int:
         """Drop the extractions of a thread, of every version; whoever runs one loses it."""
         return await tx.run(Q["delete_for_thread"], key=thread_id)
@@ -345,7 +366,7 @@ class JobStore:
         return Claimed(claim)
 
     async def _prove(self, tx: Transaction, claim: Claim) -> None:
-        if await tx.one(Q["holds"], **_place(claim), fence=claim.fence) is None:
+        if not await self.holds(tx, claim):
             raise LeaseLost(claim.kind, claim.key, claim.fence)
 
 

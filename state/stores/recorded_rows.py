@@ -3,6 +3,7 @@
 Pure: the rollout was read before.
 """
 
+from state.policy.preview import PRIVATE_PREVIEW
 from state.policy.redaction import redact
 from state.rollouts.items import SessionMeta
 from state.rollouts.telling import Told, created_at_ms, wire_source
@@ -15,13 +16,14 @@ def row_as_told(
     """The row; `path` is that of the rollout, relative to the home."""
     made_ms = created_at_ms(meta) or told.updated_at_ms or now_ms
     git = meta.git
+    private = meta.memory_use is False and told.memory_mode != "enabled"
     return ThreadRow(
         thread_id=meta.id,
         rollout_path=path,
         created_at_ms=made_ms,
         updated_at_ms=told.updated_at_ms or made_ms,
         cwd=meta.cwd,
-        preview=told.preview,
+        preview=PRIVATE_PREVIEW if private and told.preview else told.preview,
         name=name,
         source=wire_source(meta.source),
         thread_source=meta.thread_source,
@@ -39,4 +41,7 @@ def row_as_told(
         imported_from=None,
         imported_digest=None,
         imported_at_ms=None,
+        use_memories=meta.memory_use is not False,
+        parent_thread_id=meta.parent_thread_id,
+        history_base_id=meta.history_base.thread_id if meta.history_base else None,
     )

@@ -60,6 +60,10 @@ class ThreadRow:
     imported_digest: str | None
     imported_at_ms: int | None
     use_memories: bool = True
+    parent_thread_id: str | None = None
+    """The thread that spawned it."""
+    history_base_id: str | None = None
+    """The thread whose file holds the beginning of its history."""
 
 
 @dataclass(frozen=True, slots=True)

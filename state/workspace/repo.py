@@ -5,6 +5,8 @@ configuration, hook, filter or ignore rule of the user or the system takes part,
 object store is opened and never a repository. All methods block; call them in a thread.
 """
 
+import hashlib
+import io
 import os
 import secrets
 from collections.abc import Iterator, Mapping
@@ -21,6 +23,7 @@ from state.workspace.snapshot import FileContent, Snapshot
 from state.workspace.trees import remove_tree
 
 if TYPE_CHECKING:
+    from dulwich.index import ConflictedIndexEntry, IndexEntry
     from dulwich.object_store import DiskObjectStore
     from dulwich.objects import ObjectID
 
@@ -221,39 +224,54 @@ class Baseline:
 
 
 def _build(git: Path, root: Path, snapshot: Snapshot, message: str, at_s: int) -> str:
-    """Write a whole repository into a new folder, with an index for the files in `root`."""
-    from dulwich.index import Index, commit_tree, index_entry_from_stat
-    from dulwich.object_store import DiskObjectStore
+    """Write a whole repository into a new folder, with an index for the files in `root`.
+
+    The files are written here and not by the library, which leaves one open when a write fails.
+    """
+    from dulwich.index import commit_tree, index_entry_from_stat
+    from dulwich.object_store import DiskObjectStore, MemoryObjectStore
     from dulwich.objects import Blob, Commit
 
     for folder in (git, git / "refs", git / "refs" / "heads", git / "objects"):
         folder.mkdir(mode=FOLDER_MODE)
     (git / "HEAD").write_bytes(b"ref: " + BRANCH + b"\n")
     (git / "config").write_bytes(_CONFIG)
-    store = DiskObjectStore.init(git / "objects")
-    try:
-        index = Index(git / "index", read=False, version=2)
-        leaves: list[tuple[bytes, bytes, int]] = []
-        for path, file in snapshot.files.items():
-            blob = Blob.from_string(file.data)
-            store.add_object(blob)
-            mode = _EXECUTABLE if file.executable else _FILE
-            leaves.append((path.encode(), blob.id, mode))
-            status = _status_of(root / path, file)
-            index[path.encode()] = index_entry_from_stat(status, blob.id, mode=mode)
-        commit = Commit()
-        commit.tree = commit_tree(store, leaves)  # type: ignore[arg-type]
-        commit.author = commit.committer = AUTHOR
-        commit.author_time = commit.commit_time = at_s
-        commit.author_timezone = commit.commit_timezone = 0
-        commit.encoding = b"UTF-8"
-        commit.message = message.encode() + b"\n"
-        store.add_object(commit)
-        index.write()
-    finally:
-        store.close()
+    DiskObjectStore.init(git / "objects").close()
+    store = MemoryObjectStore()
+    entries: dict[bytes, IndexEntry | ConflictedIndexEntry] = {}
+    leaves: list[tuple[bytes, bytes, int]] = []
+    for path, file in snapshot.files.items():
+        blob = Blob.from_string(file.data)
+        store.add_object(blob)
+        mode = _EXECUTABLE if file.executable else _FILE
+        leaves.append((path.encode(), blob.id, mode))
+        status = _status_of(root / path, file)
+        entries[path.encode()] = index_entry_from_stat(status, blob.id, mode=mode)
+    commit = Commit()
+    commit.tree = commit_tree(store, leaves)  # type: ignore[arg-type]
+    commit.author = commit.committer = AUTHOR
+    commit.author_time = commit.commit_time = at_s
+    commit.author_timezone = commit.commit_timezone = 0
+    commit.encoding = b"UTF-8"
+    commit.message = message.encode() + b"\n"
+    store.add_object(commit)
+    for object_id in store:
+        name = object_id.decode()
+        place = git / "objects" / name[:2]
+        place.mkdir(mode=FOLDER_MODE, exist_ok=True)
+        (place / name[2:]).write_bytes(store[object_id].as_legacy_object())
+    (git / "index").write_bytes(_index_of(entries))
     (git / BRANCH.decode()).write_bytes(commit.id + b"\n")
     return commit.id.decode()
+
+
+def _index_of(entries: "Mapping[bytes, IndexEntry | ConflictedIndexEntry]") -> bytes:
+    from dulwich.index import write_index_dict
+
+    written = io.BytesIO()
+    write_index_dict(written, entries, version=2)
+    data = written.getvalue()
+    return data + hashlib.sha1(data, usedforsecurity=False).digest()
 
 
 def _status_of(path: Path, file: FileContent) -> os.stat_result:

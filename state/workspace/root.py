@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from state.errors import PathRefused, WorkspaceUnsafe
 from state.home import FOLDER_MODE
@@ -321,12 +322,26 @@ class ConfinedRoot:
             self.path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
             self.path.chmod(FOLDER_MODE)
 
-    def _bytes(self, parts: Parts, *, bytes_max: int) -> bytes:
+    @contextmanager
+    def opened(self, path: str) -> Iterator[BinaryIO]:
+        """One regular file, open for reading.
+
+        Raises: PathRefused, OSError.
+        """
+        with self._file(self._existing(path).parts) as file:
+            yield file
+
+    @contextmanager
+    def _file(self, parts: Parts) -> Iterator[BinaryIO]:
         with self._folder(parts[:-1]) as folder:
-            descriptor = os.open(parts[-1], OPEN_READ, dir_fd=folder)
+            descriptor = os.open(parts[-1] if parts else ".", OPEN_READ, dir_fd=folder)
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise PathRefused(f"path '{'/'.join(parts)}' is not a file")
+            yield file
+
+    def _bytes(self, parts: Parts, *, bytes_max: int) -> bytes:
+        with self._file(parts) as file:
             data = file.read(bytes_max + 1)
         if len(data) > bytes_max:
             raise PathRefused(f"path '{'/'.join(parts)}' is larger than {bytes_max} bytes")

@@ -5,7 +5,7 @@ either carried over (new notes) or a reason not to swap (anything else).
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from state.errors import WorkspaceUnsafe
 from state.home import Home, make_private_folder
 from state.workspace.layout import NOTES
 from state.workspace.root import ConfinedRoot
-from state.workspace.snapshot import Snapshot, take_snapshot, write_snapshot
+from state.workspace.snapshot import FileContent, Snapshot, take_snapshot, write_snapshot
 from state.workspace.trees import (
     aside_of,
     exchange,
@@ -110,6 +110,18 @@ class Staging:
         for path in paths:
             if not os.path.lexists(target / path):
                 destination.write_new(path, source.read_bytes(path))
+
+    def put(self, changes: Mapping[str, FileContent | None]) -> None:
+        """Bring these files of the live folder to what they are to be; None removes one.
+
+        Raises: PathRefused, OSError.
+        """
+        root = ConfinedRoot(self.live)
+        for path, content in changes.items():
+            if content is not None:
+                root.write(path, content.data)
+            elif os.path.lexists(self.live / path):
+                root.delete(path)
 
     def keep_odd(self, former: Snapshot) -> None:
         """Move what was not taken in, and is no link, from the former live folder to the new one.

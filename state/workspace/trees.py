@@ -9,10 +9,12 @@ import os
 import shutil
 import stat
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from state.errors import WorkspaceUnsafe
 from state.home import FOLDER_MODE, make_private_folder, patiently, sync_folder
+from state.workspace.layout import GIT
 
 _RENAME_EXCHANGE = 2
 _AT_FDCWD = -100
@@ -68,6 +70,32 @@ def folder_fault(root: Path) -> str | None:
     if root.exists() and not root.is_dir():
         return f"{root} is not a folder"
     return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderSize:
+    """How much a folder holds."""
+
+    files: int
+    bytes: int
+
+
+def folder_size(root: Path) -> FolderSize:
+    """Its regular files, nested ones too; neither its private git nor links. Blocking."""
+    files = size = 0
+    if root.is_symlink():
+        return FolderSize(files=0, bytes=0)
+    for place, folders, names in os.walk(root):
+        if place == str(root):
+            folders[:] = [name for name in folders if name != GIT]
+        for name in names:
+            try:
+                status = os.lstat(os.path.join(place, name))
+            except FileNotFoundError:
+                continue  # it went while we looked
+            if stat.S_ISREG(status.st_mode):
+                files, size = files + 1, size + status.st_size
+    return FolderSize(files=files, bytes=size)
 
 
 def special_files(root: Path) -> list[str]:

@@ -1,7 +1,6 @@
 """The unmodified public Python client drives memoryd as it drives the original."""
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,36 +9,16 @@ from typing import Any
 import pytest
 
 from tests.support.installed import MEMORYD, environment, started
+from tests.support.real_clients import python_client
 
 CLIENT = "codex-app-server-sdk==0.4.1"
 FLOW = Path(__file__).with_name("sdk_flow.py")
 
 
-def _python312() -> str | None:
-    for name in ("python3.12", "python3.13"):
-        found = shutil.which(name)
-        if found:
-            tried = subprocess.run([found, "-c", "import venv, ensurepip"], capture_output=True)
-            if tried.returncode == 0:
-                return found
-    return None
-
-
 @pytest.fixture(scope="module")
 def client_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An interpreter of its own that has the client."""
-    base = _python312()
-    if base is None:
-        pytest.skip("the client needs Python 3.12 or newer, and none is found on PATH")
-    folder = tmp_path_factory.mktemp("client")
-    subprocess.run([base, "-m", "venv", folder], check=True)
-    python = folder / "bin" / "python"
-    installed = subprocess.run(
-        [python, "-m", "pip", "install", "-q", CLIENT], capture_output=True, text=True
-    )
-    if installed.returncode != 0:
-        pytest.skip(f"the client cannot be installed here: {installed.stderr[-200:]}")
-    return python
+    return python_client(tmp_path_factory.mktemp("client"), CLIENT)
 
 
 def _flow(python: Path, home: Path, *arguments: str) -> dict[str, Any]:

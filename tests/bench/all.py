@@ -2,10 +2,10 @@
 
 import json
 
-from tests.bench import backlog, extraction, listing, memory, reads, startup, threads, turns
+from tests.bench import backlog, extraction, listing, load, memory, reads, startup, threads, turns
 from tests.bench.figures import options, result
 
-BENCHES = (startup, memory, threads, turns, reads, listing, extraction, backlog)
+BENCHES = (startup, memory, threads, turns, reads, listing, extraction, backlog, load)
 
 if __name__ == "__main__":
     given = options(__doc__)

@@ -7,8 +7,8 @@ import asyncio
 import time
 from pathlib import Path
 
-from tests.bench.clients import ws_client
-from tests.bench.figures import Figures, options, report
+from tests.bench.clients import Client, ws_client
+from tests.bench.figures import Figures, options, report, spread
 from tests.bench.sessions import write_sessions
 from tests.bench.sides import Side, cpu_s, extractions, home_of, model, sides, ws_server
 
@@ -32,6 +32,7 @@ async def measure(side: Side, latency_ms: int) -> Figures:
                 thread = await client.start_thread(str(home.user))
                 began = time.perf_counter()
                 await client.turn(thread, "Please make the change.")
+                changing = await _mode_changes(client, thread) if latency_ms else {}
                 done = await _done(model_port)
                 cpu = cpu_s(process.pid) - before
     name = f"{SESSIONS} sessions, {latency_ms} ms"
@@ -44,7 +45,19 @@ async def measure(side: Side, latency_ms: int) -> Figures:
         f"{name}, at once": _peak(done),
         f"{name}, turn to first request s": first - began,
         f"{name}, CPU s": cpu,
+        **changing,
     }
+
+
+async def _mode_changes(client: Client, thread: str) -> Figures:
+    """How long a hundred changes of a thread's mode take while sessions are being heard."""
+    times = []
+    for number in range(100):
+        mode = "disabled" if number % 2 else "enabled"
+        params = {"threadId": thread, "mode": mode}
+        times.append(await client.timed("thread/memoryMode/set", params))
+        await asyncio.sleep(0.01)
+    return spread("thread/memoryMode/set meanwhile", times)
 
 
 async def _done(model_port: int) -> list[tuple[float, float]]:

@@ -1,18 +1,29 @@
 """What tests of phase 2 need: stored outputs, a Phase2 with a scripted agent, looks at folders."""
 
 import os
+import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
-from memory_write.limits import MemorySettings
+import pytest
+
+from memory_write.limits import MemorySettings, Phase2Limits
 from memory_write.phase2.run import Phase2
 from memory_write.ports import Announcer, Consolidator, Quota, Steps, no_steps
 from state.ids import ThreadId
 from state.recovery import State
 from state.stores.jobs import JobRow
 from state.stores.outputs import Output
-from tests.support.consolidators import OpenQuota, ScriptedModels
+from tests.support.consolidators import (
+    OpenQuota,
+    ScriptedConsolidator,
+    ScriptedModels,
+    write_well,
+)
 from tests.support.learning import put_thread
+
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 SETTINGS = MemorySettings()
 
@@ -106,3 +117,14 @@ def git(folder: Path, *arguments: str) -> str:
 def open_modes(folder: Path) -> list[str]:
     """Files and folders that somebody else than their owner may touch."""
     return [str(path) for path in folder.rglob("*") if path.lstat().st_mode & 0o077]
+
+
+async def published(
+    state: State, agent: ScriptedConsolidator | None = None, limits: Phase2Limits | None = None
+) -> ScriptedConsolidator:
+    """One run that is published, and its agent."""
+    made = agent or ScriptedConsolidator(write_well)
+    settings = replace(MemorySettings(), phase2=limits or Phase2Limits())
+    report = await phase2_of(state, made, settings=settings).run(ignore_cooldown=True)
+    assert report.status == "published", report
+    return made

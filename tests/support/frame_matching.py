@@ -22,9 +22,19 @@ CURSORS = frozenset(
     {"nextCursor", "backwardsCursor", "turnsBackwardsCursor", "itemsBackwardsCursor"}
 )
 ONLY_KIND = frozenset(
-    {"tokenUsage", "userAgent", "codexHome", "path", "config", "origins", "layers"}
+    {
+        "tokenUsage",
+        "userAgent",
+        "codexHome",
+        "path",
+        "filePath",
+        "version",
+        "config",
+        "origins",
+        "layers",
+    }
 )
-IGNORED = frozenset({"readState", "readStates"})
+IGNORED = frozenset({"readState", "readStates", "memoryd"})
 _RETRY_TEXTS = ("stream disconnected before completion", "exceeded retry limit")
 
 

@@ -31,7 +31,7 @@ from tests.support.recordings import (
     turn_of_reply,
 )
 
-WAIT_S = 5.0
+WAIT_S = 20.0
 DELTA = "item/agentMessage/delta"
 
 
@@ -293,6 +293,10 @@ class Replay:
         cursor = (frame.get("params") or {}).get("cursor")
         if cursor in self._cursors:
             mapped["params"]["cursor"] = self._cursors[cursor]
+        if frame.get("method") == "command/exec":
+            # Its folder is not on this machine, and a sandbox may not be either.
+            given = {"cwd": "/", "sandboxPolicy": {"type": "dangerFullAccess"}}
+            mapped["params"] |= {**given, "timeoutMs": 60_000}
         return mapped
 
     def _compare_lists(

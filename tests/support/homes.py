@@ -1,13 +1,14 @@
 """A whole server on a home of its own, with clients of every kind."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from memory_write.ports import Steps, no_steps
 from server.agent.limits import ModelLimits, RetryLimits
+from server.agent.tools.stage import StagedTool
 from server.assembly import Choices, Server, start_server
 from server.settings import load_settings
 from server.wire.limits import WireLimits
@@ -46,6 +47,7 @@ async def serving(
     learning: bool = False,
     steps: Steps = no_steps,
     wire_limits: WireLimits = WireLimits(),
+    tools: Sequence[StagedTool] = (),
 ) -> AsyncIterator[Serving]:
     """The server of `folder/home`, stopped at the end."""
     home = Home(folder / "home")
@@ -60,6 +62,7 @@ async def serving(
             learning=learning,
             wire=wire_limits,
             model=ONE_TRY,
+            tools=tuple(tools),
         ),
     )
     wire = Wire(server.connect, folder, limits=wire_limits, clock=clock or SystemClock())

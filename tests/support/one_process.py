@@ -1,21 +1,24 @@
 """One process that learns, over a real home: it can be held at a step, outlived, killed, restarted.
 
 A kill is a copy of the home as it lies on the disk at that moment; the process that was killed
-goes on in the folder that nobody looks at any more, and is buried there.
+goes on in the folder that nobody looks at any more, and is buried there. Longer than the habit: the
+process, its models and its fault point are only used together.
 """
 
 import asyncio
 import itertools
 import json
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from memory_write.controls.reset import MemoryReset
+from memory_write.lanes import Lane, Lanes
 from memory_write.limits import MemorySettings, Phase1Limits
+from memory_write.phase1.allowance import Allowance
 from memory_write.phase1.run import Phase1
 from memory_write.phase2.recover import recover
 from memory_write.phase2.restore import restore_published
@@ -31,7 +34,9 @@ from memory_write.ports import (
     ModelChoice,
     ModelFailed,
 )
+from memory_write.recipes import RECIPES
 from memory_write.scheduler import Scheduler
+from memory_write.withdrawals import Withdrawals
 from state.clock import Clock
 from state.database import Row, Transaction
 from state.home import Home
@@ -40,13 +45,15 @@ from state.named_queries import Query
 from state.recovery import State, open_state
 from state.stores.jobs import CONSOLIDATION_KEY, Claimed, JobStore, Skipped
 from tests.support.clock import ManualClock
-from tests.support.consolidators import USE, Tools, write_well
+from tests.support.consolidators import SUMMARY, USE, Tools, write_well
 from tests.support.learning import OpenQuota
 
-SETTINGS = MemorySettings(phase1=Phase1Limits(concurrent_max=1, claims_per_wake_max=4))
-"""One worker, so that the same sequence always gives the same home; others come as rivals."""
+SETTINGS = MemorySettings(phase1=Phase1Limits(concurrent_max=3, claims_per_wake_max=4))
+WORK = ("memory pass", "extraction worker")
+"""How tasks of a pass are called."""
+NOTE_SEARCH: dict[str, Any] = {"queries": ["note: number"], "path": "extensions"}
 EXTRACTIONS = ("good", "good", "empty", "nonsense", "down", "refused")
-CONSOLIDATIONS = ("good", "good", "bad", "ignoring", "down")
+CONSOLIDATIONS = ("good", "good", "good", "bad", "ignoring", "down")
 
 
 class FrozenClock(ManualClock):
@@ -105,7 +112,7 @@ class Script:
     def __init__(self) -> None:
         self.extractions: tuple[str, ...] = ("good",)
         self.consolidation = "good"
-        self.heard: Callable[[ThreadId, str | None], None] = lambda thread_id, text: None
+        self.heard: Callable[[str, ThreadId, str | None], None] = lambda version, id, text: None
         self._facts = itertools.count(1)
 
     def new_fact(self) -> str:
@@ -148,8 +155,10 @@ class _Extraction:
                 return ExtractionReply(text="{ this is not", use=USE)
             case "good":
                 fact = self._script.new_fact()
-        self._script.heard(request.thread_id, fact or None)
-        reply = {"rollout_summary": fact, "rollout_slug": "work", "raw_memory": fact}
+        self._script.heard(request.version, request.thread_id, fact or None)
+        reply = {"rollout_summary": fact, "rollout_slug": "work" if fact else ""}
+        if request.version == "v1":
+            reply["raw_memory"] = fact
         return ExtractionReply(text=json.dumps(reply), use=USE)
 
 
@@ -159,15 +168,31 @@ class _Consolidator:
 
     async def run(self, request: ConsolidationRequest) -> ConsolidationReport:
         tools = Tools(request.tools)
-        match self._script.consolidation:
+        kind = self._script.consolidation
+        match kind:
             case "down":
                 raise ModelFailed("http_503", transient=True)
             case "bad":
                 await tools("write", path="MEMORY.md", content="")
                 await tools("write", path="memory_summary.md", content="no heading at all")
-            case "good":
+            case "good" if request.version == "v1":
                 await write_well(tools, request)
+            case "good":
+                await write_summary(tools)
         return ConsolidationReport(use=USE, model_calls=1)
+
+
+async def write_summary(tools: Tools) -> None:
+    """All that a version without a handbook needs: a sound summary of recaps and notes."""
+    said: list[str] = []
+    for path, _ in await tools.recaps():
+        recap = (await tools.json("read", path=path))["content"]
+        assert isinstance(recap, str)
+        said.append(f"- {recap.split(chr(10) * 2, 1)[1].strip()}")
+    found = await tools("search", **NOTE_SEARCH)
+    if found.startswith("{"):
+        said += [f"- {one['content']} [ad-hoc note]" for one in json.loads(found)["matches"]]
+    await tools("write", path="memory_summary.md", content="\n".join([SUMMARY, *said, ""]))
 
 
 class WatchedJobs(JobStore):
@@ -222,18 +247,39 @@ class WatchedJobs(JobStore):
 
 
 class OneProcess:
-    """The learning of one server process."""
+    """The learning of one server process, in one lane or several."""
 
-    def __init__(self, state: State, script: Script, tell: Callable[[Announcement], None]) -> None:
+    def __init__(
+        self,
+        state: State,
+        script: Script,
+        tell: Callable[[Announcement], None],
+        versions: Sequence[str],
+    ) -> None:
         self.state = state
         self.gate = Gate()
-        self.running: asyncio.Task[object] | None = None
-        self._clock = SchedulerClock(state.clock)
+        self.running: asyncio.Future[object] | None = None
+        self.settings = replace(SETTINGS, version=versions[0], dual_write=tuple(versions[1:]))
         self._tell: Callable[[Announcement], None] | None = tell
         models, quota = Models(script), OpenQuota()
-        self._phase1 = Phase1(state, models, quota, self._announce, SETTINGS, self._step)
-        self._phase2 = Phase2(state, models, quota, self._announce, SETTINGS, self._step)
-        self._scheduler: Scheduler | None = None
+        places = asyncio.Semaphore(SETTINGS.phase1.concurrent_max)
+        allowance = Allowance(state, tokens_max=None)
+        self._phase2 = {
+            version: Phase2(
+                state, models, quota, self._announce, self.settings.of_version(version), self._step
+            )
+            for version in dict.fromkeys((*versions, *RECIPES))
+        }
+        self._phase1 = {
+            version: Phase1(
+                state, models, quota, self._announce, self.settings.of_version(version),
+                self._step, allowance, places,
+            )
+            for version in versions
+        }  # fmt: skip
+        self._lanes: Lanes | None = None
+        self._schedulers: list[Scheduler] = []
+        self._others: frozenset[asyncio.Task[Any]] = frozenset()
 
     @classmethod
     async def start(
@@ -244,13 +290,14 @@ class OneProcess:
         script: Script,
         tell: Callable[[Announcement], None],
         faults: list[str],
+        versions: Sequence[str] = ("v1",),
     ) -> "OneProcess":
         """Open the home and settle what is left, as the assembly does."""
         state = await open_state(Home(root), clock, owner)
         state = replace(state, jobs=WatchedJobs(clock, owner, faults))
         await restore_published(state, SETTINGS.phase2)
         await recover(state, limits=SETTINGS.phase2)
-        return cls(state, script, tell)
+        return cls(state, script, tell, versions)
 
     def _announce(self, announcement: Announcement) -> None:
         if self._tell is not None:
@@ -265,20 +312,22 @@ class OneProcess:
         return self.running is not None
 
     async def wake(self, hold_at: str | None) -> None:
-        """One automatic pass of a scheduler, or as far as the step it is held at."""
-        scheduler = self._fresh(hold_at)
-        self._clock.asleep.clear()
-        scheduler.start()
-        await self._until(self._clock.asleep.wait(), hold_at)
+        """One automatic pass of each lane, or as far as the step that one of them is held at."""
+        _, clocks = self._fresh(hold_at)
+        for scheduler in self._schedulers:
+            scheduler.start()
+        asleep = asyncio.gather(*(clock.asleep.wait() for clock in clocks))
+        await self._until(asleep, hold_at)
 
     async def order(self, only: ThreadId | None, hold_at: str | None) -> None:
         """One pass that a person ordered, or as far as the step it is held at."""
-        await self._until(self._fresh(hold_at).consolidate(only=only), hold_at)
+        lanes, _ = self._fresh(hold_at)
+        await self._until(lanes.consolidate(only=only), hold_at)
 
-    async def take_out(self, hold_at: str | None) -> None:
+    async def withdraw(self, hold_at: str | None = None) -> None:
         """Take out of memory at once what deleted or barred threads supported."""
-        self._fresh(hold_at)
-        await self._until(self._phase2.take_out(), hold_at)
+        lanes, _ = self._fresh(hold_at)
+        await self._until(lanes.withdraw(), hold_at)
 
     async def go_on(self) -> None:
         """Let the held pass end."""
@@ -288,8 +337,8 @@ class OneProcess:
 
     async def reset(self) -> None:
         """Forget everything; a held pass is ended by it."""
-        scheduler = self._scheduler or self._fresh(None)
-        resetting = asyncio.create_task(MemoryReset(self.state, scheduler).run())
+        lanes = self._lanes or self._fresh(None)[0]
+        resetting = asyncio.create_task(MemoryReset(self.state, lanes).run())
         await turns()
         self.gate.let_go()
         if self.running is not None:
@@ -311,8 +360,8 @@ class OneProcess:
 
     async def stop(self) -> None:
         """Shut down in good order, a held pass included, and close the home."""
-        if self.running is not None and self._scheduler is not None:
-            stopping = asyncio.create_task(self._scheduler.stop(0))
+        if self.running is not None and self._lanes is not None:
+            stopping = asyncio.create_task(self._lanes.stop(0))
             await turns()
             self.gate.let_go()
             await stopping
@@ -321,19 +370,29 @@ class OneProcess:
             self.running = None
         await self.state.close()
 
-    def _fresh(self, hold_at: str | None) -> Scheduler:
+    def _fresh(self, hold_at: str | None) -> tuple[Lanes, list[SchedulerClock]]:
+        self._others = frozenset(asyncio.all_tasks())
         self.gate = Gate()
         self.gate.at = hold_at
-        self._scheduler = Scheduler(
-            self._phase1,
-            self._phase2,
-            self.state,
-            SETTINGS,
-            self._clock,
-            self._announce,
-            lambda: frozenset(),
-        )
-        return self._scheduler
+        lanes: list[Lane] = []
+        self._schedulers = []
+        clocks: list[SchedulerClock] = []
+        for version, phase1 in self._phase1.items():
+            clock = SchedulerClock(self.state.clock)
+            scheduler = Scheduler(
+                phase1,
+                self._phase2[version],
+                self.state,
+                self.settings.of_version(version),
+                clock,
+                self._announce,
+                lambda: frozenset(),
+            )
+            lanes.append(Lane(version, scheduler))
+            self._schedulers.append(scheduler)
+            clocks.append(clock)
+        self._lanes = Lanes(lanes, Withdrawals(self._phase2, self.state.clock))
+        return self._lanes, clocks
 
     async def _until(self, ending: Awaitable[object], hold_at: str | None) -> None:
         """Until it ended or is held."""
@@ -344,15 +403,27 @@ class OneProcess:
         reached = asyncio.create_task(self.gate.reached.wait())
         await asyncio.wait({self.running, reached}, return_when=asyncio.FIRST_COMPLETED)
         reached.cancel()
-        if self.running.done() and not self.gate.reached.is_set():
+        if not self.gate.reached.is_set():
             await self._end()
+            return
+        await self._others_end(hold_at)
+
+    async def _others_end(self, step: str) -> None:
+        """Until all that the held step does not hold up has come to its end."""
+        held = 1 + step.startswith("phase1/")  # a worker and the pass that waits for it
+        async with asyncio.timeout(30):
+            while len(ours := [one for one in asyncio.all_tasks() if self._is_work(one)]) > held:
+                await asyncio.wait(ours, return_when=asyncio.FIRST_COMPLETED)
+
+    def _is_work(self, task: asyncio.Task[Any]) -> bool:
+        return task not in self._others and task.get_name().startswith(WORK)
 
     async def _end(self) -> None:
-        assert self.running is not None and self._scheduler is not None
+        assert self.running is not None and self._lanes is not None
         async with asyncio.timeout(30):
             await asyncio.wait({self.running})
         running, self.running = self.running, None
-        await self._scheduler.stop(0)
+        await self._lanes.stop(0)
         if not running.cancelled() and (error := running.exception()) is not None:
             if type(error).__name__ != "WorkCancelled":
                 raise error

@@ -1,8 +1,8 @@
-"""A small model of learning, and how a home compares with it.
+"""A small model of learning, and how a home compares with it, memory version by memory version.
 
-The model knows what a person did (threads, modes, deletions, notes, resets) and what was
-acknowledged (announced as learned or as empty). What a model answered and nobody acknowledged may
-stand or not.
+The model knows what a person did (threads, modes, deletions, notes, edits by hand, resets) and what
+was acknowledged (announced as learned or as empty). What a model answered and nobody acknowledged
+may stand or not.
 """
 
 import json
@@ -10,12 +10,15 @@ import re
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from memory_write.recipes import recipe_of
 from state.ids import ThreadId
+from state.workspace.layout import NOTES
 from state.workspace.repo import Baseline
-from state.workspace.snapshot import Snapshot, take_snapshot
+from state.workspace.snapshot import FileContent, Snapshot, take_snapshot
 
 Rows = list[dict[str, Any]]
 FACT = re.compile(r"fact-\d{6}")
@@ -25,8 +28,9 @@ UNUSED_DAYS = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """A home as it lies on the disk."""
+    """One memory version of a home as it lies on the disk."""
 
+    version: str
     jobs: Rows
     outputs: Rows
     threads: Rows
@@ -37,6 +41,8 @@ class Seen:
     """The commit that the published folder carries."""
     differing: tuple[str, ...]
     """Paths that differ from that commit."""
+    pending: frozenset[str]
+    """Notes that are no part of that commit: a new thread is told them."""
 
     def job(self, kind: str, key: str) -> dict[str, Any] | None:
         """One job."""
@@ -48,12 +54,21 @@ class Seen:
 
     @property
     def facts(self) -> frozenset[str]:
-        """What published memory says."""
+        """What published memory says in any file, and so on any surface that reads it."""
         texts = (file.data.decode(errors="replace") for file in self.folder.files.values())
         return frozenset(fact for text in texts for fact in FACT.findall(text))
 
+    @property
+    def words(self) -> str:
+        """The texts that a consolidator writes."""
+        artefacts = recipe_of(self.version).artefacts
+        return "\n".join(self.folder.text(path) or "" for path in artefacts)
 
-def look(database: Path, live: Path) -> Seen:
+
+SeenAll = Mapping[str, Seen]
+
+
+def look(database: Path, lives: Mapping[str, Path], last: SeenAll | None = None) -> SeenAll:
     """Everything that lasts, read with a connection of its own."""
     connection = sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
     connection.row_factory = sqlite3.Row
@@ -69,27 +84,52 @@ def look(database: Path, live: Path) -> Seen:
         (fence,) = connection.execute("select value from meta where key = 'fence'").fetchone()
     finally:
         connection.close()
-    folder, head, differing = _folder(live)
-    return Seen(
-        jobs=jobs,
-        outputs=outputs,
-        threads=threads,
-        editions=editions,
-        fence=fence,
-        folder=folder,
-        head=head,
-        differing=differing,
-    )
+    found: dict[str, Seen] = {}
+    for version, live in lives.items():
+        folder, head, differing, pending = _folder(live, last[version] if last else None)
+        found[version] = Seen(
+            version=version,
+            jobs=[one for one in jobs if one["version"] == version],
+            outputs=[one for one in outputs if one["version"] == version],
+            threads=threads,
+            editions=[one for one in editions if one["version"] == version],
+            fence=fence,
+            folder=folder,
+            head=head,
+            differing=differing,
+            pending=pending,
+        )
+    return found
 
 
-def _folder(live: Path) -> tuple[Snapshot, str | None, tuple[str, ...]]:
+def _folder(
+    live: Path, last: Seen | None
+) -> tuple[Snapshot, str | None, tuple[str, ...], frozenset[str]]:
     if not live.is_dir():
-        return Snapshot(files={}), None, ()
+        return Snapshot(files={}), None, (), frozenset()
     folder = take_snapshot(live, files_max=1_000, bytes_max=10_000_000)
+    branch = live / ".git/refs/heads/main"
+    pointed = branch.read_text().strip() if branch.is_file() else None
+    if last is not None and (last.folder, last.head) == (folder, pointed):
+        return folder, pointed, last.differing, last.pending
+    known = {} if pointed is None else _committed(live, pointed)
+    if known is None:
+        return folder, None, (), frozenset(folder.below(NOTES))
+    there = {path: file.blob_id for path, file in folder.files.items()}
+    differing = tuple(
+        path for path in sorted({*there, *known}) if there.get(path) != known.get(path)
+    )
+    pending = frozenset(
+        path for path, file in folder.below(NOTES).items() if file.blob_id != known.get(path)
+    )
+    return folder, pointed, differing if pointed else (), pending
+
+
+@lru_cache(maxsize=64)
+def _committed(live: Path, commit: str) -> Mapping[str, str] | None:
+    """The files of a commit, by their ids; None: it is no readable one."""
     baseline = Baseline(live)
-    head = baseline.head_commit()
-    differing = () if head is None else tuple(one.path for one in baseline.changes(folder))
-    return folder, head, differing
+    return baseline.blob_ids("") if baseline.head_commit() == commit else None
 
 
 @dataclass(slots=True)
@@ -103,20 +143,48 @@ class Known:
 
 
 @dataclass(slots=True)
-class Reference:
-    """What must be so."""
+class World:
+    """What holds for every memory version: the threads, as a person left them."""
 
     threads: dict[ThreadId, Known] = field(default_factory=dict)
     deleted: dict[ThreadId, Known] = field(default_factory=dict)
+
+    def known(self, thread_id: ThreadId) -> Known | None:
+        """A thread that is there or was."""
+        return self.threads.get(thread_id) or self.deleted.get(thread_id)
+
+    @property
+    def barred_facts(self) -> frozenset[str]:
+        """What may not stand in memory."""
+        barred = [*self.deleted.values()]
+        barred += [one for one in self.threads.values() if one.mode != "enabled"]
+        return frozenset(fact for one in barred for fact in one.facts)
+
+    @property
+    def enabled(self) -> set[ThreadId]:
+        """The threads that are learned from."""
+        return {key for key, one in self.threads.items() if one.mode == "enabled"}
+
+
+@dataclass(slots=True)
+class Reference:
+    """What must be so in one memory version."""
+
+    world: World
     acknowledged: dict[ThreadId, str] = field(default_factory=dict)
     asked: dict[ThreadId, str | None] = field(default_factory=dict)
     """What a model answered and nobody has acknowledged; None: that there is nothing."""
-    notes: set[str] = field(default_factory=set)
+    notes: dict[str, str] = field(default_factory=dict)
+    """By path, what a note says."""
+    by_hand: set[str] = field(default_factory=set)
+    """Lines that a person wrote into the artefacts."""
+    stray: dict[str, bytes] = field(default_factory=dict)
+    """Files that a person put into the folder."""
 
     def heard(self, thread_id: ThreadId, text: str | None) -> None:
         """A model answered."""
         self.asked[thread_id] = text
-        known = self.threads.get(thread_id) or self.deleted.get(thread_id)
+        known = self.world.known(thread_id)
         if known is not None and text is not None:
             known.facts.add(text)
 
@@ -124,7 +192,8 @@ class Reference:
         """An extraction was announced to have ended."""
         match outcome:
             case "learned":
-                text = self.asked.pop(thread_id)
+                # One that was overtaken tells late what has been seen to stand.
+                text = self.asked.pop(thread_id, self.acknowledged.get(thread_id))
                 assert text is not None, "learned from an empty answer"
                 self.acknowledged[thread_id] = text
             case "empty":
@@ -135,28 +204,22 @@ class Reference:
             case _:
                 self.asked.pop(thread_id, None)
 
-    def changed(self, thread_id: ThreadId, mode: str) -> None:
-        """A person or the runtime changed the mode."""
-        self.threads[thread_id].mode = mode
-
     def gone(self, thread_id: ThreadId) -> None:
         """A thread was deleted."""
-        self.deleted[thread_id] = self.threads.pop(thread_id)
         self.acknowledged.pop(thread_id, None)
         self.asked.pop(thread_id, None)
+
+    def wiped(self) -> None:
+        """Somebody emptied the folder."""
+        self.notes.clear()
+        self.by_hand.clear()
+        self.stray.clear()
 
     def forgotten(self) -> None:
         """Memory was reset."""
         self.acknowledged.clear()
         self.asked.clear()
-        self.notes.clear()
-
-    @property
-    def barred_facts(self) -> frozenset[str]:
-        """What may not stand in memory."""
-        barred = [*self.deleted.values()]
-        barred += [one for one in self.threads.values() if one.mode != "enabled"]
-        return frozenset(fact for one in barred for fact in one.facts)
+        self.wiped()
 
     # What a home must agree with. Each returns what is wrong, in words; empty when nothing is.
 
@@ -165,7 +228,7 @@ class Reference:
         found: list[str] = []
         for thread_id in {*self.acknowledged, *self.asked, *_ids(seen.outputs)}:
             row = seen.output(thread_id)
-            text = row["raw_memory"] if row is not None else None
+            text = row["rollout_summary"] if row is not None else None
             may = {self.acknowledged.get(thread_id)}
             if thread_id in self.asked:
                 may.add(self.asked[thread_id])
@@ -187,38 +250,58 @@ class Reference:
 
     def mixed_memory(self, seen: Seen, *before: Seen) -> list[str]:
         """Published files that are neither an old edition nor a new one, byte for byte."""
-        if any(self._without_notes(seen) == self._without_notes(one) for one in before):
+        if any(self._published(seen) == self._published(one) for one in before):
             return []
         if not seen.folder.files:
             return [] if not self.acknowledged else ["memory is empty"]
         edition = next((one for one in seen.editions if one["commit_id"] == seen.head), None)
         if edition is None:
-            # Code writes the file of raw memories even where nothing is remembered yet.
-            new = dict(self._without_notes(seen))
-            new.pop("raw_memories.md", None)
-            same = any(new.items() <= self._without_notes(one).items() for one in before)
-            return [] if same else [f"no edition has the commit {seen.head}"]
+            # Code writes inputs even where nothing is remembered yet, or where they were wiped.
+            new = {path: data for path, data in self._published(seen).items() if not _input(path)}
+            unmade = any(new.items() <= self._published(one).items() for one in before)
+            return [] if unmade else [f"no edition has the commit {seen.head}"]
         if edition["state"] == "abandoned":
             return [f"edition {edition['edition_id']} was abandoned and stands"]
         if json.loads(edition["inputs"]).get("made_by") == "code":
             return []  # what was not worked in yet stays beside its commit
+        same = next((one for one in before if one.head == seen.head), None)
+        if same is not None:
+            # No new edition: code alone put inputs back that a person had deleted.
+            former, now = self._published(same), self._published(seen)
+            moved = [path for path in {*former, *now} if former.get(path) != now.get(path)]
+            return [f"{path} changed with no edition" for path in moved if not _input(path)]
         odd = [path for path in seen.differing if path not in self.notes]
         return [f"{path} is not as published" for path in odd]
 
-    def _without_notes(self, seen: Seen) -> Mapping[str, bytes]:
+    def _published(self, seen: Seen) -> Mapping[str, bytes]:
         return {
             path: file.data for path, file in seen.folder.files.items() if "/ad_hoc/" not in path
         }
 
     def lost_notes(self, seen: Seen) -> list[str]:
-        """Notes that stand no more."""
-        return sorted(self.notes - seen.folder.files.keys())
+        """Notes that stand no more, or that neither a new thread nor memory is told."""
+        found = [f"{path} is gone" for path in self.notes.keys() - seen.folder.files.keys()]
+        return found + [
+            f"{path} is neither in force nor consolidated"
+            for path, text in self.notes.items()
+            if path in seen.folder.files and path not in seen.pending and text not in seen.words
+        ]
+
+    def lost_by_hand(self, seen: Seen) -> list[str]:
+        """What a person wrote or put into the folder and stands there no more."""
+        files: Mapping[str, FileContent] = seen.folder.files
+        found = [f"the line `{line}`" for line in self.by_hand if line not in seen.words]
+        return found + [
+            f"the file {path}"
+            for path, data in self.stray.items()
+            if path not in files or files[path].data != data
+        ]
 
     def rows_of_deleted(self, seen: Seen) -> list[str]:
         """Rows of threads that were deleted."""
         return [
             f"{name} of {thread_id}"
-            for thread_id in self.deleted
+            for thread_id in self.world.deleted
             for name, rows, key in (
                 ("thread", seen.threads, "thread_id"),
                 ("output", seen.outputs, "thread_id"),
@@ -232,12 +315,12 @@ class Reference:
         stored = {
             row["thread_id"]: (row["memory_mode"], row["updated_at_ms"]) for row in seen.threads
         }
-        wanted = {key: (one.mode, one.updated_at_ms) for key, one in self.threads.items()}
+        wanted = {key: (one.mode, one.updated_at_ms) for key, one in self.world.threads.items()}
         return [] if stored == wanted else [f"{stored} for {wanted}"]
 
     def kept_too_long(self, seen: Seen, now_ms: int, *, cooldown_ms: int) -> list[str]:
         """What is forgotten and stands, with nobody asked to take it out at once."""
-        standing = sorted(seen.facts & self.barred_facts)
+        standing = sorted(seen.facts & self.world.barred_facts)
         job = seen.job("consolidation", "global")
         if not standing:
             return []
@@ -249,20 +332,31 @@ class Reference:
                 return [f"{standing} stand and wait for the cooldown"]
         return []
 
-    @property
-    def _enabled(self) -> set[ThreadId]:
-        return {key for key, one in self.threads.items() if one.mode == "enabled"}
+    def still_shown(self, seen: Seen) -> list[str]:
+        """What is forgotten and is read all the same."""
+        return sorted(seen.facts & self.world.barred_facts)
 
     def unfinished(self, seen: Seen) -> list[str]:
         """What is left to do, and what memory lacks or says too much."""
+        enabled = self.world.enabled
         found = [
             f"{one['kind']}/{one['key']} {one['status']} {one['reason']}"
             for one in seen.jobs
-            if one["status"] != "done" and (one["key"] == "global" or one["key"] in self._enabled)
+            if one["status"] != "done" and (one["key"] == "global" or one["key"] in enabled)
         ]
         found += [f"edition {one['edition_id']}" for one in seen.editions if one["state"] == "open"]
-        wanted = {text for key, text in self.acknowledged.items() if key in self._enabled}
+        wanted = {text for key, text in self.acknowledged.items() if key in enabled}
         return found + [f"{one} stands or lacks" for one in sorted(wanted ^ seen.facts)]
+
+
+def used_up(seen: Seen, before: Seen) -> list[str]:
+    """Jobs that have fewer attempts left."""
+    found = []
+    for job in seen.jobs:
+        former = before.job(job["kind"], job["key"])
+        if former is not None and job["attempts_left"] < former["attempts_left"]:
+            found.append(f"{job['kind']}/{job['key']}: {job['reason']}")
+    return found
 
 
 def broken_jobs(seen: Seen) -> list[str]:
@@ -285,6 +379,10 @@ def broken_jobs(seen: Seen) -> list[str]:
         if not sound:
             found.append(f"{name}: {json.dumps(job)}")
     return found
+
+
+def _input(path: str) -> bool:
+    return path == "raw_memories.md" or path.startswith("rollout_summaries/")
 
 
 def _ids(rows: Rows) -> set[ThreadId]:

@@ -21,10 +21,10 @@ class Call:
     """One function call of the model."""
 
     name: str
-    arguments: Any
-    """A value, sent as JSON; a string is sent as it is."""
+    arguments: Any  # a value, sent as JSON; a string is sent as it is
     namespace: str | None = None
     call_id: str | None = None
+    custom: bool = False  # a freeform call: the arguments are its whole input, a string
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,19 +336,19 @@ def _reasoning_events(
 
 
 def _call_events(call: Call, number: str, made: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    given = call.arguments
+    given, text = call.arguments, "input" if call.custom else "arguments"
     item = {
-        "type": "function_call",
+        "type": "custom_tool_call" if call.custom else "function_call",
         "id": f"fc_{number}",
         "call_id": call.call_id or f"call_{number}",
         "name": call.name,
-        "arguments": given if isinstance(given, str) else json.dumps(given),
+        text: given if isinstance(given, str) else json.dumps(given),
         "status": "completed",
     }
     if call.namespace is not None:
         item["namespace"] = call.namespace
     made.append(item)
-    started = {**item, "arguments": "", "status": "in_progress"}
+    started = {**item, text: "", "status": "in_progress"}
     return [
         {"type": "response.output_item.added", "output_index": 0, "item": started},
         {"type": "response.output_item.done", "output_index": 0, "item": item},

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from memory_read.search import MemorySearch
+from memory_read.search_index import SearchIndex
 from server.agent.errors import ProviderFailed
 from server.agent.events import ItemCompleted, TextDelta, ThreadEvent, TurnCompleted, TurnFailed
-from server.agent.inputs import Admitted, StartOptions, TurnInput
+from server.agent.inputs import Admitted, Bar, StartOptions, TurnInput, nothing_is_barred
 from server.agent.limits import AgentLimits, AgentSettings, ModelLimits, RetryLimits
 from server.agent.live_thread import LiveThread
 from server.agent.live_threads import LiveThreads
@@ -25,6 +27,7 @@ from server.agent.models.base import (
     TokenUse,
 )
 from server.agent.providers import Providers
+from server.agent.tool_parts import ToolParts
 from state.clock import SystemClock
 from state.home import Home
 from state.ids import ThreadId
@@ -172,7 +175,13 @@ def said(text: str, **more: Any) -> TurnInput:
 
 
 @asynccontextmanager
-async def live_bench(root: Path, *, limits: AgentLimits | None = None) -> AsyncIterator[Bench]:
+async def live_bench(
+    root: Path,
+    *,
+    limits: AgentLimits | None = None,
+    bar: Bar = nothing_is_barred,
+    tools: ToolParts | None = None,
+) -> AsyncIterator[Bench]:
     """A home, its state, and live threads over a scripted provider."""
     clock = SystemClock()
     state = await open_state(Home(root), clock, "test")
@@ -196,9 +205,11 @@ async def live_bench(root: Path, *, limits: AgentLimits | None = None) -> AsyncI
             settings,
             events=tell,
             nudge=nudged.append,
-            memory=LiveMemory(state),
+            memory=LiveMemory(state, MemorySearch(state, SearchIndex(state))),
             clock=clock,
+            tools=tools,
             model_limits=model_limits,
+            bar=bar,
         )
 
     bench = Bench(state, build(), provider, events, nudged, build, told)

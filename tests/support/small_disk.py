@@ -30,6 +30,12 @@ class SmallDisk:
         finally:
             os.close(descriptor)
 
+    def fill_but(self, kib: int) -> None:
+        """Leave so much and no more."""
+        self.fill()
+        filler = self.root / FILLER
+        os.truncate(filler, max(0, filler.stat().st_size - kib * 1_024))
+
     def free(self) -> None:
         """Give the space back."""
         (self.root / FILLER).unlink(missing_ok=True)

@@ -36,7 +36,7 @@ from tests.support.wire_links import (
 
 Kind = Literal["pair", "websocket", "stdio", "relay", "unix-websocket"]
 KINDS: tuple[Kind, ...] = ("pair", "websocket", "stdio", "relay", "unix-websocket")
-WAIT_S = 5.0
+WAIT_S = 20.0  # of one event; only a failure takes so long, also on a busy machine
 
 
 class RpcError(Exception):
@@ -121,6 +121,17 @@ class WireClient:
     async def server_request(self, method: str) -> dict[str, Any]:
         """The next request of the server of that name, taken out; waits for it."""
         return await self._next(self._requests, method)
+
+    async def one_more_than(self, frames: int) -> bool:
+        """Wait until more frames than that have come; False when none comes in time."""
+        try:
+            async with asyncio.timeout(WAIT_S), self._arrived:
+                await self._arrived.wait_for(
+                    lambda: len(self.frames) > frames or self.closed.is_set()
+                )
+        except TimeoutError:
+            return False
+        return len(self.frames) > frames
 
     async def stray(self) -> dict[str, Any]:
         """The next reply to nothing that was expected, such as one with id null."""

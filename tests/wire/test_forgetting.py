@@ -1,7 +1,9 @@
 """Forgetting and consolidation as clients see them: at once, and with no trace of the worker."""
 
 import asyncio
+import errno
 import json
+import os
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -224,3 +226,31 @@ async def test_threads_deleted_side_by_side_all_go(tmp_path: Path) -> None:
         await asyncio.gather(*(client.request("thread/delete", {"threadId": one}) for one in going))
         assert _holding(folder, CANARY) == []
         assert "small" in (folder / "MEMORY.md").read_text()
+
+
+@pytest.mark.requirement("FR-F4", "FR-S13")
+async def test_a_withdrawal_that_has_to_wait_is_shown_with_its_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk has no room for the copy: the overview says so until the words are out."""
+    former = os.mkdir
+
+    def refused(path: Any, *rest: Any, **more: Any) -> None:
+        if "staging/v1-" in str(path):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        former(path, *rest, **more)
+
+    async with serving(tmp_path) as home, home.wire.client("pair") as client:
+        going = await _output(home, f"the staging host is {CANARY}")
+        other = await _output(home, "commits are small")
+        assert (await _consolidated(client))["consolidation"]["status"] == "published"
+        with monkeypatch.context() as full:
+            full.setattr(os, "mkdir", refused)
+            await client.request("thread/memoryMode/set", {"threadId": going, "mode": "disabled"})
+            view = await client.request("memory/overview")
+        assert view["versions"][0]["withdrawalPending"] == "disk_full"
+        assert any("could not be taken out yet" in note for note in view["notes"])
+        await client.request("thread/memoryMode/set", {"threadId": other, "mode": "enabled"})
+        view = await client.request("memory/overview")
+        assert view["versions"][0]["withdrawalPending"] is None
+        assert CANARY not in (home.home.memories("v1") / "MEMORY.md").read_text()

@@ -100,6 +100,7 @@ async def test_a_foreign_host_name_is_refused_on_loopback() -> None:
             assert reply.status_code == 200
 
 
+@pytest.mark.requirement("MR-9-24")
 async def test_health_needs_no_credential_and_the_rest_only_upgrades() -> None:
     """With the statuses that probes and clients expect."""
     async with Door(Token.of(SECRET, in_url=True)) as door:
@@ -113,6 +114,7 @@ async def test_health_needs_no_credential_and_the_rest_only_upgrades() -> None:
             assert (await http.post(door.http + "/x", content=b"{}")).status_code == 400
 
 
+@pytest.mark.requirement("MR-9-24")
 async def test_signed_tokens_are_checked_at_the_upgrade() -> None:
     """The claims are told apart by the sentence."""
     async with Door(SignedToken(secret=b"k" * 32)) as door:

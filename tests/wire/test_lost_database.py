@@ -91,6 +91,7 @@ def _folder(home: Home) -> dict[str, bytes]:
     "MW-9-16",
     "MW-F-corrupt-memory-database",
     "MW-F-corrupt-state-database",
+    "MR-9-19",
 )
 @pytest.mark.parametrize("loss", LOSSES)
 async def test_a_lost_database_costs_no_thread_no_name_no_mode_and_no_memory(

@@ -318,7 +318,7 @@ async def test_too_much_input_is_refused_with_its_size(tmp_path: Path) -> None:
 async def test_every_other_method_is_answered_at_once(tmp_path: Path) -> None:
     """Silence makes clients hang, an error does not."""
     async with serving(tmp_path) as home, home.wire.client("pair") as client:
-        for method in ("hooks/list", "skills/list", "thread/goal/get", "plugin/installed", "x"):
+        for method in ("review/start", "thread/goal/set", "thread/readState/update", "x"):
             error = await error_of(client, method, {})
             assert error["code"] == -32601
 

@@ -464,3 +464,21 @@ async def test_a_day_with_clients_attached_and_nothing_said_calls_no_model(tmp_p
                     await client.request("thread/list", {})
                     await client.request("memory/overview")
     assert model.requests == []
+
+
+@pytest.mark.requirement("MW-8.3-size")
+async def test_it_tells_the_size_of_the_folder_without_git_and_links(tmp_path: Path) -> None:
+    """Nested files count; `memoryd status` prints the same; nothing waits to be taken out."""
+    async with serving(tmp_path) as home, home.wire.client("pair") as client:
+        folder = home.home.memories("v1")
+        (folder / "skills" / "deep").mkdir(parents=True)
+        (folder / ".git" / "objects").mkdir(parents=True)
+        (folder / "MEMORY.md").write_bytes(b"x" * 1_000)
+        (folder / "skills" / "deep" / "a.md").write_bytes(b"x" * 500)
+        (folder / ".git" / "objects" / "large").write_bytes(b"x" * 9_999)
+        (folder / "link.md").symlink_to(folder / "MEMORY.md")
+        (folder / "loop").symlink_to(folder, target_is_directory=True)
+        view = await client.request("memory/overview")
+        assert view["versions"][0]["size"] == {"files": 2, "bytes": 1_500}
+        assert view["versions"][0]["withdrawalPending"] is None
+        assert "folder    2 files, 1,500 bytes" in list(as_text(view, joined=True))

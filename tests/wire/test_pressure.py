@@ -75,7 +75,7 @@ async def test_under_saturation_what_must_arrive_arrives_and_progress_is_counted
 
 
 @pytest.mark.parametrize("kind", ["websocket", "unix-websocket", "relay", "pair"])
-@pytest.mark.requirement("FR-T2")
+@pytest.mark.requirement("FR-T2", "MR-9-27")
 async def test_a_client_that_never_reads_is_closed_and_holds_up_nobody(
     kind: Kind, tmp_path: Path
 ) -> None:

@@ -243,6 +243,7 @@ async def test_a_long_summary_of_v2_is_injected_in_parts(tmp_path: Path) -> None
     assert len(sizes["v2"]) == 2 and max(sizes["v2"]) <= 8_900
 
 
+@pytest.mark.requirement("MR-9-18")
 async def test_the_status_counts_threads_of_v2_and_says_when_it_is_ready(tmp_path: Path) -> None:
     """The count outlives a deletion and ends with a reset; a summary must be sound."""
     settings = "[memories]\ndual_write = true\n"
@@ -282,6 +283,7 @@ def _status(client: WireClient) -> Callable[[int | None], Any]:
     return told
 
 
+@pytest.mark.requirement("MR-9-22")
 @pytest.mark.parametrize("version", ["v1", "v2"])
 async def test_what_only_a_deleted_thread_said_is_gone_when_the_deletion_returns(
     tmp_path: Path, version: str

@@ -39,7 +39,7 @@ ENGLISH = Lexicon(
     ),
     correction=pattern(
         r"(?:(?:no|nope)(?=[,.!:;–—-]|$)|wrong|incorrect|stop|not like that|not quite|actually"
-        r"|rather|instead"
+        r"|rather|instead|(?:forget|scratch) (?:it|that)(?=[,:–—-])"
         r"|that(?:'s| is) (?:wrong|not right|incorrect|not what i (?:asked|wanted|meant|said))"
         r"|(?:as )?i(?:'ve)? (?:already )?(?:said|told you|asked|meant)(?: before"
         r"| already)?(?: that"
@@ -57,7 +57,8 @@ ENGLISH = Lexicon(
         r"^(?:what(?! i (?:want|prefer|like|need))|how|why|which|who|whom|whose|when(?= (?:is|are"
         r"|do|does|did|will|should|can))"
         r"|where(?= (?:is|are|do|does|did|can|could|should|was|were|would|will)\b)|is|are|am|was"
-        r"|were|do(?! not)|does|did|have|has|had|can|could|would|will|should"
+        r"|were|do(?! not| ask| tell| warn| keep| check| include| use)|does|did|have|has|had|can"
+        r"|could|would|will|should"
         r"|shall|may"
         r"|might|isn't|aren't|don't (?:i|we|you)|doesn't|didn't|won't|any idea|is there|are there)"
         r" (?!that said)",
@@ -71,6 +72,7 @@ ENGLISH = Lexicon(
         r"^if \w+ (?:ever|breaks?|happens|goes|rejects?|wants?|asked?|wins?|leaves?)\b|\b(?:if"
         r"|when) we (?:ever|had|get)\b|\bsome ?day\b|\bat some point\b|\bwe'd (?:have to"
         r"|need to)\b|\b(?:we|i) (?:might|could)\b|\bwould (?:it|that|they)\b|\bwondering\b",
+        r"^i (?:think|believe|suspect|guess) (?:the|it|that|there|they)\b",
         r"^(?:suppose|supposing|imagine|assume(?! i (?:know|am|have|understand))|assuming"
         r"|pretend|say we|let's say|hypothetically"
         r"|in theory|theoretically|what if|for example|for instance|e\.g\.|for the sake of)\b",
@@ -86,6 +88,7 @@ ENGLISH = Lexicon(
         r"\b(?:should|could) (?:we|i) \b",
     ),
     once=pattern(
+        r"\bis (?:attached to|using|debugging|still on) it\b",
         r"\b(?:for|during|over|within) the (?:next|following|coming|rest of|remaining|remainder)\b"
         r"|\b(?:till|'til) (?!further)\w+"
         r"|\bthe rest of (?:the|this) (?:day|week|session|call|chat)\b"
@@ -107,12 +110,16 @@ ENGLISH = Lexicon(
         r"\bfor (?:now|today|this (?:one|once|commit|task|change|pr|run|time|test|file|function"
         r"|session|moment|demo))\b",
         r"\b(?:right now|at the moment|temporarily|for the moment|for the time being|today only"
-        r"|until (?!further|it\b|they\b|everything|v?\d|\S+ (?:ships|lands|is out|is released))"
+        r"|until (?!further|it\b|they\b|everything|(?:the|our) next (?:major|minor|lts|version)"
+        r"|v?\d|\S+ (?:ships|lands|is out|is released))"
         r"|just now|as a one-?off|one-?off|an exception|in this case|here only"
         r"|only here|tonight|tomorrow|this (?:week|morning|afternoon|evening|month|sprint))\b",
         r"\btoday\b",
     ),
     others=pattern(
+        r"^(?:the )?(?:docs|documentation|manual|spec|handbook|guide|readme|wiki) (?:of|for|on"
+        r"|from) [\w.-]+"
+        r" (?:says?|claims?|wants?|requires?|states?|demands?)\b",
         r"^(?:paper|article|book|post|thread|video) i (?:read|saw|found|watched)\b",
         r"^(?:the|my|our) \w+'s (?:rule|motto|advice|opinion|view|theory|habit)\b",
         r"\byou (?:also |just |once )?(?:said|told|suggested|recommended|mentioned|claimed|wrote"
@@ -156,12 +163,17 @@ ENGLISH = Lexicon(
         r"(?:logged|authenticated|able|redirected|shown|asked|prompted))\b",
     ),
     denied=pattern(
+        r"^i always (?:forget|lose|mix up|misread|mistype)\b|\bno idea (?:why|how|what)\b",
         r"^nothing about\b",
         r"\bi said nothing\b",
-        r"\b(?:i|we|you) (?:don't|do not|never) (?:say|said|mean|meant|care|mind|have to|need to"
+        r"\b(?:i|we|you) (?:don't|do not|never) (?:say|said|mean|meant|care|mind"
+        r"|have to(?! (?:greet|thank|apologi[sz]e|sum|ask|repeat|explain|confirm|check with))"
+        r"|need to(?! (?:greet|thank|apologi[sz]e|sum|ask|repeat|explain|confirm|check with))"
         r"|necessarily)\b",
         r"\bprefer not to\b",
-        r"\b(?:no need|not necessary|not that i|it's not that|isn't that|never said|didn't say"
+        r"\b(?:no need(?! to (?:greet|thank|apologi[sz]e|sum|ask|repeat|explain|confirm"
+        r"|check with))"
+        r"|not necessary|not that i|it's not that|isn't that|never said|didn't say"
         r"|did not say|haven't decided|have not decided|not decided|undecided|doesn't matter"
         r"|does not matter|don't care|do not care|either is fine|both are fine|up to you"
         r"|whatever you (?:like|prefer|want)|not a rule|no strong (?:opinion|preference)s?"
@@ -181,6 +193,14 @@ ENGLISH = Lexicon(
         r"\bhere is\b",
     ),
     decision=pattern(
+        r"^(?:the |all |our )?(?:\w+ )?(?:csvs?|xml|json|feeds?|exports?|imports?|api|schema"
+        r"|dates|prices"
+        r"|amounts|timestamps|columns|delimiter|encoding)\b(?!.*\b(?:broken|down|failing|slow"
+        r"|fixed|working|fine|green|red|ready|done|empty|missing"
+        r"|gone|wrong|okay|ok)\b).* (?:is|are|comes?|uses?) .*\b(?:now"
+        r"|these days)$|^(?:we\'re |we are )?(?:going )?back to [\w.]+ \d|\bit is, \w+ (?:was|is"
+        r"|lost)\b"
+        r"|\bvoted (?:down|against|for)\b",
         r"\b(?:i|we|the team)(?:'ve| have)?(?: all| now| just| finally)? (?:decided|agreed|settled"
         r"|chose|picked|opted|resolved|concluded|standardi[sz]ed|switched"
         r"|migrated) (?!nothing)(?:on|to|for"
@@ -190,10 +210,15 @@ ENGLISH = Lexicon(
         r"|dropping|standardi[sz]ing on|using) (?!it\b)",
         r"\b(?:the |our )?decision (?:is|was)\b",
         r"^(?:decided|agreed|decision):? ",
+        r"\bso (?:the )?[\w-]+(?: [\w-]+){0,3} it is\b",
         r"^let(?:'s| us) (?:go with|use|stick (?:with|to)|stay with|settle on|standardi[sz]e on"
         r"|switch to|drop|agree (?:on|to|that)) ",
     ),
     profile=pattern(
+        r"\bi(?:\'m| am) not (?:really )?a (?:programmer|developer|coder|engineer)\b|\bi(?:\'m|"
+        r" am) an?"
+        r" \w*(?:ologist|ician|onomist|emist|arian|urse|urist|inguist|grapher)\b",
+        r"\bi come from [\w#+.]+$|\bi\'m (?:new to|coming from) [\w#+.]+$",
         r"\b(?:i|we|the user)(?:'m| am|'re| are| is)? (?:currently )?(?:lives?|resides?|living"
         r"|based|located|grew up) (?:in|near|at|to)\b",
         r"\b(?:i|the user) (?:just |recently )?(?:moved|relocated) (?:in|near|at|to)\b",
@@ -222,6 +247,7 @@ ENGLISH = Lexicon(
         r" (?:in |with )?(?!a |an |the |this |it |some |to |about |one |code\b|tests?\b)\w+",
     ),
     preference=pattern(
+        r"\bi\'d (?:much )?rather you \w+|\bi would rather you \w+",
         rf"\b{SELF}{ADVERB}(?:'d| would)?{ADVERB} (?:prefers?|favou?rs?|insists? on|hates?"
         r"|dislikes?|can't stand|cannot stand|am allergic to|am a (?:big )?fan of"
         r"|(?:don't|do not|doesn't|does not) (?:like|want to see|use|believe in|write|allow)"
@@ -254,6 +280,7 @@ ENGLISH = Lexicon(
         rf"\b(?:wants?|likes?|loves?) {STYLE}\b",
     ),
     rule=pattern(
+        r"^leave (?!it\b|this\b|that\b|them\b|me\b|him\b|her\b|us\b)[\w./-]+(?: [\w./-]+)? alone$",
         rf"^(?:(?:in|for|on|across) [^,]{{2,40}},? )?(?:(?:every|each|all|any|no|our|my|new|your)"
         rf" (?!users?\b|customers?\b)[\w-]+(?: [\w/-]+){{0,4}}?|(?:the )?(?:[\w-]+ ){{0,2}}{MADE}"
         rf"(?: (?:in|of|for) [\w-]+(?: [\w-]+)?)?)"
@@ -403,10 +430,12 @@ ENGLISH = Lexicon(
         r"\b(?:here|in here|around here)$",
         r"^(?:in|for) [\w.-]*[_/-][\w./-]+,? ",
         r"\bthis (?:repo|repository|project|code ?base|workspace)\b",
+        r"\beverywhere(?: else)? (?:in|on|across) (?!my\b|all\b)",
     ),
     everywhere=pattern(
         r"\bin (?:any|all|none|each) of my\b",
-        r"\b(?:everywhere(?! (?:in|on|across) (?:the|this|our))|in (?:all|every|any) (?:my |our "
+        r"\b(?:everywhere(?!(?: else)? (?:in|on|across) (?!my\b|all my\b))|in (?:all|every|any)"
+        r" (?:my |our "
         r"|of my )?(?:projects?|repos?"
         r"|repositor(?:y|ies))|across (?:all )?(?:my )?projects|in general|no matter which project"
         r"|whatever the project|globally|for all my projects)\b",

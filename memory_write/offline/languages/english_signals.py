@@ -37,7 +37,7 @@ ENGLISH_SIGNALS = Signals(
         r"(?:^|[,;] )(?:dont|doesnt|cant|wont) \w",
         r"^no (?!errors?|comments?|idea|luck|tests? |need|worries|problem|changes|way|one|news"
         r"|feelings)[a-z-]+ [a-z-]+s\b(?! (?:were|was|have|are))",
-        r"\bleave (?:[\w']+ ){1,4}alone\b|\bnothing \w+(?:-\w+)?, only\b",
+        r"\bleave (?:[./\w']+ ){1,4}alone\b|\bnothing \w+(?:-\w+)?, only\b",
         r"\bhands off\b",
         r"^(?:nobody|no one|nothing) (?:but|except|other than|should|may|edits|touches|merges"
         r"|changes|gets|goes|leaves)\b|, (?:nothing|nobody|no one) (?:gets|goes|edits|touches)\b",
@@ -56,9 +56,14 @@ ENGLISH_SIGNALS = Signals(
         r"\bnot (?:in|on|under|for) (?:my|our|the) \w+",
     ),
     ruling=pattern(
+        r"\b(?:separated|delimited|encoded|quoted|sorted|named) (?:now|these days)\b"
+        r"|\bvoted (?:down"
+        r"|against|for)\b|\beverything else (?:stays|is|goes)\b|\bit is, \w",
         r"\b(?:is|are) (?:frozen|read|written|kept|listed) (?:in|by|as|once)\b|\bis frozen\b",
         r"\b\w+s (?:listed|sorted|ordered|grouped|named|numbered|written|kept|rounded"
         r"|stored) (?:in|by|as|with|to|per)\b",
+        r"\bthat's the deal\b|\bnamed after\b|\bthe (?:only|single) source\b",
+        r"\bonly (?:if|when) (?:there|you|it|nothing|no)\b|, only then\b",
         r"^only \w+ (?:touches|edits|merges|changes|deploys|approves|ships)\b",
         r"\b(?:frozen|carved in stone|set in stone|sacred|untouchable|the floor|the ceiling"
         r"|floor for us|doesn't change|don't change|never change)\b|\b(?:may|can) (?:be"
@@ -100,7 +105,12 @@ ENGLISH_SIGNALS = Signals(
         r"|don't know|wonder|mean)\b)"
     ),
     likes=pattern(
+        r"\bi (?:get lost|struggle|have trouble|lose track|trip over)\b|\bno need to (?:greet|thank"
+        r"|apologi[sz]e|sum|ask|repeat|explain)|\byou (?:don\'t|do not) (?:have|need) to (?:ask"
+        r"|explain|greet"
+        r"|apologi[sz]e|confirm|check with)\b",
         r"\bi (?:distrust|undersell|overthink|prefer to)\b",
+        r"\bi(?: always)? (?:do|write|handle|make|run|translate|merge|own|sign|keep) .*\bmyself\b",
         r"\bi'd appreciate\b|\b(?:for|with) me,? please\b",
         r"^assume (?:i|that i) (?:know|am|have|understand)\b|^(?:treat|talk to"
         r"|think of) me (?:like|as)\b|\byou can be (?:blunt|direct|honest|rude|brief|terse)\b"
@@ -150,6 +160,7 @@ ENGLISH_SIGNALS = Signals(
         r"|consistently|plain|entirely|whole)\b",
     ),
     reason=pattern(
+        r"\bso (?:please )?(?:split|make|write|send|give|show|name) ",
         r"\b(?:because|since (?!v?\d)|as (?:it|we|they|i)|otherwise|or else|so that"
         r"|so (?:please|don't|never|always|keep|use|stick|put|we|i)|that way"
         r"|it (?:makes|hides|breaks|keeps|helps|takes|confuses|is easier)"
@@ -159,6 +170,8 @@ ENGLISH_SIGNALS = Signals(
         r"|could|'ll)\w+",
     ),
     manner=pattern(
+        r"\b(?:normal|full|complete|whole) sentences\b|\b(?:from|in) your (?:answers|replies"
+        r"|messages)\b",
         r"\bfull sentences\b|\b(?:whenever|when|before|after) you (?!are done|'re done|merge"
         r"|push|open|finish this)\w+",
         r"\b(?:bullet points?|sentences?|paragraphs?|words) (?:max(?:imum)?|at most|tops"
@@ -225,6 +238,8 @@ ENGLISH_SIGNALS = Signals(
         r"|gets?|goes|go|belongs?|lives?|is|are|stays?|remains?|comes?|uses?|starts?|ends?)\b"
     ),
     general=pattern(
+        r"\b(?:separated|delimited|encoded|quoted) (?:now|these days)\b",
+        r"^(?!it\b)[a-z]+s (?:right|left|top|centre|center)-aligned\b",
         r"^[a-z]+s (?:listed|sorted|ordered|written|named|grouped) (?:in|by|as)\b"
         r"|^[a-z][\w-]+s [a-z]+, [a-z]+\b.*(?:first|last|second)[.!]*$",
         r"^(?:please )?(?:give|mark|tag|label|name|number|sign|date) (?:every|each|all)\b",
@@ -267,6 +282,7 @@ ENGLISH_SIGNALS = Signals(
         r"\bwithout an? \w+$|\b(?:before|after|under) (?:a|an|any) \w+|\bafter \d+ ?(?:am|pm|h)\b",
     ),
     things=pattern(
+        r"\b(?:csv|xml|json|feeds?)\b",
         r"^(?:\w+ ){0,2}\w{3,}s (?:are|go|belong|stay|must|should|get|use|live|have|need|come)\b",
         r"\b(?:functions|methods|classes|tests|commits?|commit messages|titles|headings|names"
         r"|comments|docstrings|variables|identifiers|files|modules|imports|branches|prs"
@@ -285,6 +301,7 @@ ENGLISH_SIGNALS = Signals(
         r"|warnings|features|overrides|constraints|allocation|udfs|hints)\b",
     ),
     here=pattern(
+        r"^(?:the|this) (?:whole|entire) \w+ (?:is|uses|runs)\b",
         r"\b(?:in|for|on|of|across) (?:this|our) (?:schema|engine|manual|newsletter|platform"
         r"|tool|system|plugin|extension|report|deck|sheet|spreadsheet|notebook|pipeline|cluster"
         r"|shop|store|portal|dashboard|api|gateway|template|theme|course|archive|house"
@@ -317,7 +334,8 @@ ENGLISH_SIGNALS = Signals(
         r"|house |team |only )?(?:rules?|baseline|style|convention|habit|order|standard|way"
         r"|default|minimum|maximum|practice|policy|ceiling|like|want|do|work|agreed|use"
         r"|preference|approach|guideline)\b",
-        r"\b(?:remember|keep (?:that|this|it|to (?:it|that|this))? ?in mind|bear in mind"
+        r"\b(?:remember|(?:keep|leave) it (?:that way|like that)|keep (?:that|this|it|to (?:it"
+        r"|that|this))? ?in mind|bear in mind"
         r"|worth (?:remembering|noting)|take (?:it|that|this) as (?:given|read)|note (?:that|this"
         r"|it)|make a note|for next time|for the future|keep to (?:it|that|this)|don't forget"
         r"|that goes for|that applies|this applies|that holds|goes for (?:all|every)"
@@ -361,6 +379,8 @@ ENGLISH_SIGNALS = Signals(
         r"|breaks)\b",
     ),
     passing=pattern(
+        r"\bwe\'ve been (?:through|over) (?:that|this|it)\b",
+        r"\b(?:comes?|came) out\b",
         r"^the \w+ (?:restarts|reloads|freezes|flickers|jumps|stops|disappears|vanishes|hangs"
         r"|blinks|resets)\b",
         r"\b(?:is|are) (?:\w+ )?(?:gorgeous|beautiful|lovely|amazing|awful|terrible|fun)\b"
@@ -393,7 +413,8 @@ ENGLISH_SIGNALS = Signals(
         r"\b(?:failed|fails|crashed|crashes|passed|ran|happened|found|broke|noticed|tried|looked"
         r"|woke|started|finished|says|said|prints|printed|seems?|looks like"
         r"|turned out|wondering)\b",
-        r"^(?:i|we) (?:have|had|got|get|see|saw|think|guess|will|'ll|can|could|was|were|found"
+        r"^(?:i|we) (?:have|had|got|get(?! lost)|see|saw|think|guess|will|'ll|can|could|was|were"
+        r"|found"
         r"|want(?: you)? to|need(?: you)? to|need (?:a|an|this|the|that)"
         r"|want (?:a|an|this|the|that)|would like (?:a|an|to)|'d like (?:a|an|to|you))\b",
         r"\b(?:thanks|thank you)\b|^never (?:seen|heard|thought|knew|noticed)\b"
@@ -407,6 +428,7 @@ ENGLISH_SIGNALS = Signals(
         r"\bit's (?:a )?mess\b|\btalked to\b|\bjust said\b",
     ),
     task=pattern(
+        r"\bin there\b",
         r"^(?:quiz|teach|tell) me (?:on|about)\b",
         r"^(?:please )?(?:turn|draft|read|import|convert|push|upgrade) (?:the|this|these|a|an|it"
         r"|them)\b",
@@ -444,7 +466,8 @@ ENGLISH_SIGNALS = Signals(
         r"|no longer|turns out|not any ?more|forget|moved|switched|changed)\b"
     ),
     reverses=pattern(
-        r"^(?:\w+[,.!]* ){0,2}?(?:wait|hold on|scratch that|scrap (?:that|this)|actually"
+        r"^(?:\w+[,.!]* ){0,2}?(?:not [\w ]{1,20} after all|wait|hold on|scratch that"
+        r"|scrap (?:that|this)|actually"
         r"|on second thou?ghts?"
         r"|changed my mind|i(?:'ve)? changed my mind|never ?mind|forget (?!about the)\w+"
         r"|ignore (?:the|that|what|my)|correction|i take (?:that|it) back|sorry|no wait|strike that"

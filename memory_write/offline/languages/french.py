@@ -43,8 +43,10 @@ FRENCH = Lexicon(
         r"|pourrais-tu|faut-il|devrait-on|as-tu|y a-t-il|combien|qu'est-ce) ",
     ),
     hypothetical=pattern(
-        r"^(?:et )?si (?:on|un|une|le|la|l'|jamais|je|nous|tu|les) ?\w+|\b(?:supposons|admettons"
+        r"^(?:et )?si (?!.*\b(?:dis|demande|préviens|signale|propose)\b)(?:on|un|une|le|la|l'"
+        r"|jamais|je|nous|tu|les) ?\w+|\b(?:supposons|admettons"
         r"|imaginons|un jour|il faudrait|on irait|hypothétiquement|en théorie|au cas où)\b",
+        r"^je (?:crois|soupçonne)\b|^je pense qu",
         r"^(?:supposons|imagine|imaginons|disons|admettons|par exemple|et si)\b",
         r"\b(?:peut-être|pourrait|pourrions|serait|probablement|éventuellement|je pense à)\b",
         r"^si (?:je|j'|nous|on) ?(?:utilisai|avai|étai|préférai|vivai|habitai)",
@@ -75,7 +77,10 @@ FRENCH = Lexicon(
         r"^(?:mon|ma|notre) (?:collègue|chef|cheffe|ami|amie|client|cliente)\b",
     ),
     denied=pattern(
-        r"\b(?:peu importe|pas besoin|pas nécessaire|n'avons pas décidé|pas encore décidé"
+        r"\b(?:peu importe|pas besoin(?! du? (?:récap\w*|résumé|préambule|détail\w*))(?! (?:de "
+        r"|d')(?:me|récap|introduction|politesse|résumé|demander"
+        r"|saluer))"
+        r"|pas nécessaire|n'avons pas décidé|pas encore décidé"
         r"|n'ai (?:pas|jamais) dit|tu n'as pas à|aucune préférence|laisse tomber|ça m'est égal)\b"
     ),
     deictic=pattern(
@@ -83,10 +88,17 @@ FRENCH = Lexicon(
         r"|le (?:premier|deuxième|dernier))\b"
     ),
     decision=pattern(
+        r"\b(?:csv|xml|json|exports?|fichiers?|prix|montants|dates|données|colonnes)\b.* (?:est"
+        r"|sont)"
+        r" (?:maintenant|désormais|dorénavant) (?!cassé|vide|prêt|là)\w",
+        r"^retour à [\w.]+ \d",
         r"\b(?:nous avons (?:décidé|choisi|convenu|opté)|on a (?:décidé|choisi|opté)"
-        r"|j'ai (?:décidé|choisi)|nous partons sur|on part sur|nous passons à|on passe à)\b"
+        r"|j'ai (?:décidé|choisi)|nous partons sur|on part sur|nous passons à|on passe à)\b",
     ),
     profile=pattern(
+        r"^je suis (?:une? )?[\wéè]*(?:onome|icien(?:ne)?|ogiste|ologue|écaire|mptable|édecin"
+        r"|avocate?"
+        r"|firmière?|rchitecte|libraire|graphiste|juriste)\b",
         r"\b(?:j'habite|je vis (?:à|en|au)|je travaille (?:chez|comme|pour|à|en)|je parle"
         r" (?!de|à|avec)|je m'appelle|mon nom est|mon fuseau horaire est|mon éditeur est"
         r"|ma langue maternelle est|appelle-moi)\b",
@@ -104,6 +116,7 @@ FRENCH = Lexicon(
         r"\b(?:chaque|toute?s?|tous|toujours|jamais|au plus|maximum|seulement|en général|aucune?)\b"
     ),
     rule=pattern(
+        r"^laisse[zr]? .* tel(?:le)?s? quel(?:le)?s?\b",
         rf"^(?:dans \S+,? )?(?:toutes les|tous les|chaque|les|la|le|nos|notre"
         rf"|l')? ?(?:\w+ )?{_MADE}"
         r" (?:\w+ )?(?:ne )?(?:doivent|doit|peuvent|sont|font|restent|ont) ",
@@ -122,6 +135,7 @@ FRENCH = Lexicon(
     ),
     corrected=pattern(rf"^{_VERBS} (?!ce|ça|le |la )\S+", r"^(?:on|nous) utilis(?:e|ons) "),
     fact=pattern(
+        r"^on (?:publie|déploie|livre|compile|teste|construit) (?:avec|par|via) ",
         r"\b(?:les tests|le build|le linter|le déploiement|la base de données|la branche"
         r" principale|le gestionnaire de paquets) (?:se lancent?|s'exécutent?|est|sont|passent? par"
         r"|tournent?|utilise) ",
@@ -129,7 +143,9 @@ FRENCH = Lexicon(
         r"|nous utilisons) ",
     ),
     status=pattern(r"\b(?:échouent?|cassée?s?|encore|déjà|en panne|lente?s?|passent tous)\b"),
-    project=pattern(r"\b(?:dans|pour) ce (?:projet|dépôt|repo|code)\b"),
+    project=pattern(
+        r"\b(?:dans|pour) ce(?:tte)? (?:projet|dépôt|repo|code|service|appli\w*|paquet)\b"
+    ),
     everywhere=pattern(
         r"\bdans (?:aucun|chacun|tous) de mes\b|\bdans (?:aucun|chacun)e? de mes \w+",
         r"\b(?:partout(?! (?:dans|sur))|dans tous mes projets|en général)\b",

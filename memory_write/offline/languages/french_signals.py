@@ -23,6 +23,10 @@ FRENCH_SIGNALS = Signals(
         r"|\bn'en (?:veux|voulons|faut)\b",
     ),
     ruling=pattern(
+        r"\b(?:est|sont) (?:maintenant|désormais) \w+é\w*\b|^retour à \w|\bcommencent par\b",
+        r"\bportent (?:le|un) (?:nom|préfixe)\b|\bs'appellent comme\b|\bla seule source\b",
+        r"\bne (?:fait|font|contient|contiennent|touche|touchent) que\b|\bpassent? par\b"
+        r"|\bseulement (?:si|quand)\b",
         r"\bon ne \w+ que\b|\bnous ne \w+ que\b|\bc'est l'équipe qui\b|\bon (?:arrondit|compte"
         r"|nomme|numérote|trie|sépare|supporte|documente)\b|\bsans (?:deux|une?"
         r"|trois) (?:relectures?|revues?|tests?|validations?)\b",
@@ -39,6 +43,9 @@ FRENCH_SIGNALS = Signals(
     ),
     self=pattern(r"\b(?:je|j'\w+|moi|mon|ma|mes|me|m'\w+)\b"),
     likes=pattern(
+        r"\bpas (?:besoin|la peine) (?:de |d\')(?:me )?(?:demander|prévenir|expliquer|saluer"
+        r"|introduction"
+        r"|politesse|résumé)|\bme suffit\b|\bme suffisent\b|\binutile de m\'expliquer\b",
         r"\b(?:vouvoie|vouvoyez|tutoie|tutoyez)-moi\b|\bon se (?:tutoie|vouvoie)\b",
         r"\b(?:suffit|suffisent|suffira|m'énerve|m'agace|me rend fou|m'insupporte|me méfie)\b",
         r"\b(?:je (?:préfère|déteste|n'aime pas|ne veux (?:pas|plus|jamais)|veux (?:que|toujours"
@@ -61,6 +68,9 @@ FRENCH_SIGNALS = Signals(
         r", (?:c'est|ils?|elles?|on|je|j'\w+|nous|ça|comme) ",
     ),
     manner=pattern(
+        r"\b(?:émojis?|smileys?|anglicismes?|inventer|dis-le|pas la peine|tutoie\w*)\b|\b(?:dans"
+        r"|de) tes"
+        r" (?:réponses|messages|textes)\b",
         r"^[\w'éèêàâîôûç]+-moi\b|\bmontre-moi\b|\b(?:le pourquoi|salutations|moi-même"
         r"|débutante?)\b",
         r"\bquand (?:tu|vous) \w+|\b(?:blabla|dis|dites) \w+",
@@ -77,7 +87,7 @@ FRENCH_SIGNALS = Signals(
         r"^(?:tes|ton|ta|vos|votre) \w+ (?:est|sont|fait|font) ",
         r"\bmoins de (?:blabla|texte|mots|bavardage|phrases|détails)\b|\btu as encore\b"
         r"|\bvous avez encore\b|\bn'y touche[zr]? plus\b",
-        r"\b(?:trop (?:longue?s?|verbeux|formel|compliqué|technique|courte?s?|de texte)"
+        r"\b(?:trop (?:longue?s?|verbeux|bavarde?|formel|compliqué|technique|courte?s?|de texte)"
         r"|plus (?:courte?|simple|bref|direct|concis)|arrête[zr]? de|tu as (?:encore|remis|ajouté"
         r"|changé|modifié)|je t(?:e l)?'ai (?:déjà )?dit|on avait dit|va à l'essentiel"
         r"|tes réponses|vos réponses|ne me \w+ pas|cesse[zr]?)\b",
@@ -88,7 +98,10 @@ FRENCH_SIGNALS = Signals(
         r"|se \w+nt?)\b"
     ),
     general=pattern(
+        r"\bportent (?:le nom|le préfixe|un préfixe)\b|\bs'appellent comme\b|\bla seule source\b",
+        r"^(?:une?|\d+) [\wéè-]+ (?:par|au|maximum)\b",
         r"^(?:les|nos|chaque|toutes? les?|tous les|le code) [\w'-]+(?: [\w'-]+){0,4}?,? (?:sont"
+        r"|sans|avec"
         r"|vivent|vont|au|aux|en|dans|à côté|n'\w+|ne \w+|s'\w+|se \w+|doivent|doit|restent"
         r"|portent|commencent|passent|prennent|on)\b",
         r"^(?:rien|personne|aucune?) (?:n'|ne )|^pas d(?:e |')\w+|^(?:quand|si) (?:c'est|un|une"
@@ -96,18 +109,20 @@ FRENCH_SIGNALS = Signals(
         r"\b(?:le (?:lundi|mardi|mercredi|jeudi|vendredi|week-end)|la nuit)\b.*$",
     ),
     things=pattern(
+        r"\b(?:tables|colonnes|branches|coordonnées|distances|couvertures|horodatages)\b",
         r"\b(?:fonctions|méthodes|classes|tests?|commits?|messages|titres|réponses|commentaires"
         r"|variables?|noms|fichiers|lignes|textes?|paragraphes|résumés|courriels|mails|rapports"
         r"|listes|dépendances?|bibliothèques?|paquets|couleurs|unités|montants|prix|dates|images"
         r"|journaux|logs|erreurs|composants|modules|scripts|liens|types|contrôleurs|services"
         r"|données|clés?|secrets?|migrations|versions|graphiques|températures|singletons|signaux"
-        r"|vecteurs|exports|tableaux|chiffres|pages|threads|code|documentation|fixtures)\b"
+        r"|vecteurs|exports|tableaux|chiffres|pages|threads|code|documentation|fixtures)\b",
     ),
     here=pattern(
+        r"^(?:tout l[ea]|toute la|l\'ensemble du) \w+ (?:est|utilise|tourne)\b",
         r"\b(?:dans|sur|pour|de) (?:ce|cette|le|la|notre|toute la|tout le|mes) (?:projet|dépôt|repo"
         r"|code|site|appli\w*|service|paquet|jeu|base de code|thèse|paie|blog|librairie|cours)\b"
         r"|\b(?:ici|chez nous)(?:,| (?:on|nous|c'est|il))|\bc'est un \w+ (?:français|interne)\b"
-        r"|\bsur (?:ce|le) projet\b|\bdans le dépôt\b"
+        r"|\bsur (?:ce|le) projet\b|\bdans le dépôt\b",
     ),
     recurs=pattern(
         r"\b(?:quand|lorsqu\w*|avant|après|dès que|à chaque|chaque fois)"
@@ -124,7 +139,7 @@ FRENCH_SIGNALS = Signals(
         r"|standard|minimum|façon)\b|\bchez nous\b",
         r"\b(?:souviens-toi|rappelle-toi|retiens|retenez|n'oublie\w*|note[zr]? (?:que|bien|ça)"
         r"|garde[zr]? (?:ça|cela) en tête|c'est la règle|fais-le à chaque|pour la prochaine"
-        r"|c'est acté|à chaque fois)\b",
+        r"|c'est acté|à chaque fois|laisse comme ça|garde-le comme ça|on reste comme ça)\b",
     ),
     endorses=pattern(
         r"^(?:et )?(?:c'est|ça|cela|ceci) (?:la règle|notre|acté|décidé|une règle|comme ça|vaut"
@@ -157,8 +172,10 @@ FRENCH_SIGNALS = Signals(
         r"|fais|fais-le|répare|change|renomme|installe|explique-moi|dis-moi)"
         r"(?:-moi|-le|-la)? (?:le|la|les|l'\w+|un|une|ce|cet|cette|ça|sur|directement|dans|à|en"
         r"|qu\w*)\b(?!.*(?:à chaque fois|avant de|toujours|chaque))",
-        r"\b(?:ce|cet|cette|ces) (?!projet|dépôt|repo|site|jeu)\w+(?:-là|-ci)?"
-        r"|\b(?:peux-tu|tu peux|pouvez-vous)\b|\bpour voir\b|\bun essai\b|\baprès$"
+        r"\b(?:ce|cet|cette|ces) (?!soit\b|que\b|qui\b|projet|dépôt|repo|site|jeu|service"
+        r"|appli)\w+(?:-là|-ci)?"
+        r"|\b(?:peux-tu|tu peux(?! (?:me \w+oyer|prendre|utiliser|te servir))|pouvez-vous)\b"
+        r"|\bpour voir\b|\bun essai\b|\baprès$"
         r"|\bque je compare\b|\bpour (?:aujourd'hui|la capture)\b",
     ),
     retracts=pattern(r"\b(?:finalement|plutôt|changé|oublie|en fait|après tout)\b"),

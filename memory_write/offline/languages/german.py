@@ -27,7 +27,7 @@ GERMAN = Lexicon(
         r"|außerdem|wichtig|hinweis)\b[\s,.!:;-]*"
     ),
     correction=pattern(
-        r"(?:nein|nee|falsch|nicht so|eigentlich|stattdessen|lieber|ich sagte(?: doch)?"
+        r"(?:nein|nee|ne|nö|falsch|nicht so|eigentlich|stattdessen|lieber|ich sagte(?: doch)?"
         r"|ich habe (?:doch )?gesagt,?(?: dass)?)\b[\s,.!:;-]*"
     ),
     remember=pattern(
@@ -42,6 +42,7 @@ GERMAN = Lexicon(
     hypothetical=pattern(
         r"^(?:falls|wenn|sollte) .*\b(?:mal|würde|irgendwann|nächstes jahr|reicht|reichen)\b"
         r"|\b(?:müsste|müssten|irgendwann|eines tages|gesetzt den fall|theoretisch)\b",
+        r"^ich (?:glaube|vermute)\b|^ich denke,? (?:dass|der|die|das|es)\b",
         r"^(?:angenommen|stell dir vor|was wäre wenn|falls|nehmen wir an|zum beispiel)\b",
         r"\b(?:vielleicht|eventuell|womöglich|wäre|hätte(?! (?:ich )?gern)|könnte|könnten"
         r"|wahrscheinlich|überlege)\b",
@@ -60,7 +61,7 @@ GERMAN = Lexicon(
         r"|augenblick)\b|\bdieses eine mal\b|\bnur für\b|\bauf einmal\b|\bfürs erste\b"
         r"|\bzum testen\b|\bhinterher\b|\bmal nur\b",
         r"\b(?:diesmal|dieses mal|nur (?:heute|jetzt|dieses mal|hier)|heute|vorerst|ausnahmsweise"
-        r"|im moment|momentan|gerade|vorübergehend|einmalig|für jetzt)\b",
+        r"|im moment|momentan|(?<!ich[ ])gerade|vorübergehend|einmalig|für jetzt)\b",
     ),
     others=pattern(
         r"^(?:der|die|das|mein|meine|unser|unsere|ein|eine) \w+ (?:findet|sagt|glaubt|denkt),",
@@ -77,6 +78,8 @@ GERMAN = Lexicon(
         r"|will|kann|können|mögen|mag|haben|finden|hat)\b",
         r"^(?!(?:wie |was |dass )?(?:ich|wir)\b)(?:[\wäöüß.-]+,? ){1,5}(?:meinte?|sagte?"
         r"|schreibt|schrieb|behauptet|empfiehlt|fordert|glaubt|rät)\b",
+        r"^(?:der|die|das|mein|unser|ein)\w* \w+ hat (?:\w+ ){0,2}(?:gesagt|gemeint|geschrieben"
+        r"|erzählt|empfohlen|vorgeschlagen)\b",
         r"\b(?:solle|sei|möge|müsse|dürfe)\b|\bveraltet\b",
         r"\b(?:readme|doku(?:mentation)?|handbuch|log|fehler|ausgabe|datei|seite|artikel|er|sie|man"
         r"|kollegin?|chef|kunde|tool|assistent|du|es) (?:sagt|sagte|sagst|schreibt|empfiehlt|meint"
@@ -87,19 +90,30 @@ GERMAN = Lexicon(
     denied=pattern(
         r"\b(?:egal(?! (?:wie|was|wo))|muss(?:t)? nicht|müssen nicht|brauchst nicht|nicht nötig"
         r"|noch nicht entschieden"
-        r"|nicht entschieden|habe nie gesagt|keine präferenz|schon gut|vergiss es)\b"
+        r"|nicht entschieden|hab\w* (?:ich )?nie (?:gesagt|erwähnt|verlangt|gewollt|behauptet)"
+        r"|keine präferenz|schon gut|vergiss es)\b"
     ),
     deictic=pattern(
         r"\b(?:diese[rsmn]?|dieses|jene[rsmn]?|den (?:ersten|zweiten|letzten)|die (?:erste|zweite"
         r"|letzte|obige|folgende))\b"
     ),
     decision=pattern(
+        r"\b(?:csv|xml|json|schnittstelle|\w*exporte?|\w*dateien|preise|beträge|\w*daten"
+        r"|spalten)\b.*"
+        r" (?:ist|sind|kommt|kommen|wird|werden) (?:jetzt|nun|ab sofort|neuerdings"
+        r"|inzwischen) (?!da|weg"
+        r"|fertig|kaputt|leer|falsch)\w",
+        r"^zurück (?:zu|auf) [\w.]+ \d",
         r"\b(?:wir|ich) haben? (?:uns|mich) .*(?:entschieden|geeinigt|festgelegt)\b",
         r"\b(?:wir sind|ich bin) von \S+ (?:auf|zu) \S+ (?:umgestiegen|gewechselt|migriert)\b",
         r"\b(?:wir|ich) haben? (?:entschieden|beschlossen|vereinbart)\b",
         r"\b(?:wir|ich) (?:nehmen|nehme|bleiben bei|bleibe bei|steigen auf|wechseln zu) ",
     ),
     profile=pattern(
+        r"^ich bin (?:selbst |von beruf |gelernte[rn]? )?\w+(?:berater|lehrer|arzt|ärzt"
+        r"|ingenieur|techniker"
+        r"|forscher|anwält|anwalt|pfleger|buchhalter|meister|ökonom|biolog|chemiker"
+        r"|physiker)(?:in)?\b",
         r"\bich (?:wohne|lebe|arbeite|spreche|komme aus|heiße|bin (?:\w+ )?\w*(?:entwickler\w*"
         r"|ingenieur\w*|student\w*|lehrer\w*|forscher\w*|designer\w*))\b",
         r"\bmein(?:e)? (?:name|zeitzone|muttersprache|editor|betriebssystem|firma|beruf) ist\b",
@@ -140,6 +154,7 @@ GERMAN = Lexicon(
         rf"^{_VERBS} (?!das\b|den |die |es\b)\S+", r"^(?:wir|ich) (?:nutzen|verwenden|benutzen) "
     ),
     fact=pattern(
+        r"\b(?:veröffentlicht|ausgeliefert|gebaut|deployt|getestet) wird (?:mit|über|per) ",
         r"\b(?:tests?|testsuite|build|linter|deployments?|paketmanager|standard-?branch|datenbank)"
         r" (?:laufen|läuft|ist|werden|wird|heißt|starten|startet) .*(?:mit|über|per|durch|auf|\w)",
         r"^wir (?:verwenden|nutzen|benutzen|testen mit|bauen mit|deployen) (?!das |es |den )",
@@ -149,7 +164,8 @@ GERMAN = Lexicon(
         r"|schon|wieder|da|weg|falsch)\b"
     ),
     project=pattern(
-        r"\b(?:in|für) (?:diesem|dieses|diese) (?:projekt|repo|repository|codebasis)\b"
+        r"\b(?:in|für) (?:diese[mrs]?) (?:projekt|repo|repository|codebasis|dienst|app|anwendung"
+        r"|paket)\b"
     ),
     everywhere=pattern(
         r"\b(?:überall(?! (?:in|auf|im) )|in allen (?:meinen )?projekten|generell)\b"

@@ -25,8 +25,12 @@ GERMAN_SIGNALS = Signals(
         r"\b",
     ),
     ruling=pattern(
+        r"\b(?:ist|sind|kommt|kommen) (?:ab sofort|jetzt (?:durch|mit|in|als|nach))\b"
+        r"|^zurück (?:zu|auf) \w",
         r"\b(?:drucken|zeigen|nennen|nehmen|speichern|veröffentlichen|verwenden|schreiben"
         r"|bringen|geben) wir (?:nur|nie|keine?n?|immer|nicht)\b",
+        r"\bhei(?:ß|ss)(?:en|t) (?:\w+ )?wie\b|\bdie einzige (?:quelle|stelle)\b",
+        r"\bgeh(?:t|en) (?:\w+ ){0,3}über\b|\bnur \w+(?:en|n) wir\b",
         r"\bentscheide[nt] (?:das team|wir|ich)\b|\bwir (?:unterstützen|liefern|rechnen|zählen"
         r"|loggen|testen|runden|bauen|deployen|benennen|trennen|nummerieren)\b"
         r"|\bbraucht einen?\b|\bist verboten\b",
@@ -40,7 +44,8 @@ GERMAN_SIGNALS = Signals(
         r"|verwenden?|nutzen?|benutzen?|schreiben|arbeiten|halten|speichern|führen)\b",
         r"\bbleib(?:t|en) (?:\w+ )?(?:auf|bei|dabei|deutsch|englisch|wie)\b"
         r"|\b(?:ist|sind|bleibt|bleiben) (?:raus|deutsch|englisch|gesetzt|fix)\b",
-        r"\balso (?:nehmen|nutzen|verwenden|immer)\b",
+        r"\balso (?:nehmen|nutzen|verwenden|immer)\b|\bnur,? wenn(?:s|'s| es| ein)?\b"
+        r"|\b(?:dann erst|erst dann|erst danach)\b",
     ),
     ours=pattern(r"\b(?:wir|uns|unsere?[rsmn]?|bei uns|im team|hausintern)\b"),
     self=pattern(r"\b(?:ich|mir|mich|meine?[rsmn]?)\b"),
@@ -75,6 +80,8 @@ GERMAN_SIGNALS = Signals(
         r"[\wäöüß-]+(?: |$)",
     ),
     manner=pattern(
+        r"\b(?:smileys?|emojis?|duzen|siezen|anglizism\w+)\b|\b(?:vorher|zuerst) gefragt werden\b"
+        r"|\b(?:in|aus) deinen (?:antworten|texten|nachrichten)\b",
         r"\b(?:in|mit) (?:einem|zwei|drei) (?:satz|sätzen|worten)\b|\b(?:du darfst"
         r"|sie dürfen)\b.*\b(?:ruhig|gern|mir|meine?[nrsm]?)\b|\bzusammen, was\b",
         r"\b(?:spar|erspar)\w* (?:dir|mir)\b|\b(?:rede|sprich|red) mit mir\b|\bdas warum\b"
@@ -95,7 +102,8 @@ GERMAN_SIGNALS = Signals(
     complaint=pattern(
         r"^(?:deine?|ihre) \w+ (?:ist|sind|war|waren|klingt|klingen) ",
         r"(?:^|\b(?:das|du|antwort\w*|noch|viel|mir|text|erklärung\w*) (?:ist |sind |war "
-        r"|bist )?(?:\w+ )?)zu (?:lang|viel|ausführlich|kompliziert|förmlich|technisch"
+        r"|bist )?(?:\w+ )?)zu (?:lang|viel|ausführlich|geschwätzig|wortreich|kompliziert"
+        r"|förmlich|technisch"
         r"|umständlich|kurz|knapp)\b",
         r"\b(?:solltest|sollst|solltest du) (?:\w+ )?nicht\b|\bich hab(?:e)? (?:dir )?(?:doch )?"
         r"(?:schon )?(?:gesagt|gebeten)\b|\bhör auf\b|\bnicht jedes mal\b|\bschon wieder\b"
@@ -113,6 +121,7 @@ GERMAN_SIGNALS = Signals(
         r"|lieg(?:t|en)|läuft|laufen|heiß(?:t|en)|ist|sind|wird|werden|bitte|gilt)\b",
     ),
     general=pattern(
+        r"^(?:die|alle) \w+ werden (?:vor|nach|beim|vorher) ",
         r"^(?!danke|alles|dateien fehlen)[a-zäöüß-]{2,}(?:en|er|s|namen|te"
         r"|zeiten)(?: \w+)? (?:im|in|nach|auf|mit|ohne|neben|unter|als|liegen|kommen|gehören"
         r"|stehen|heißen|bleiben|brauchen|werden|nie|immer|nur|sind immer|sind nie|über)\b",
@@ -120,11 +129,14 @@ GERMAN_SIGNALS = Signals(
         r"|trägt|heißt|beginnt|endet|bekommen|brauchen|heißen|liegen|gehören)\b",
         r"^(?:montags|dienstags|mittwochs|donnerstags|freitags|nachts|am wochenende|auf main"
         r"|auf master|über \w+ \w+ entscheidet)\b",
+        r"^eine? [\w-]+ (?:pro|je) \w+|\bhei(?:ß|ss)(?:en|t) (?:\w+ )?wie\b|\bdie einzigen?"
+        r" (?:quelle|stelle)\b",
         r"\b(?:wird|werden) (?:nicht|nie|erst|immer|nur|grundsätzlich|ausschließlich)\b"
         r"|\bkommt nichts\b|\b(?:darf|kommt|geht) (?:nur|nichts) \w+",
         r"^(?:wenn|sobald) (?:etwas|ein\w*|jemand|nichts)\b.*,|^im zweifel\b",
     ),
     things=pattern(
+        r"\b(?:zeitstempel|koordinaten|mengen|maße|entfernungen|testdaten|branchnamen)\b",
         r"\b\w*(?:namen|nummern|dateien|grafiken|abbildungen|tabellen|preise|klammern"
         r"|kommentare)\b",
         r"\b(?:funktionen|methoden|klassen|tests?|commits?|commit-\w+|nachrichten|titel"
@@ -136,10 +148,11 @@ GERMAN_SIGNALS = Signals(
         r"|design|dokumentation|zahlen|tabellen|diagramme|javascript|css|html)\b",
     ),
     here=pattern(
+        r"^(?:das|der|die) (?:ganze|gesamte|komplette) \w+ (?:ist|läuft|nutzt)\b",
         r"\b(?:in|im|für|auf) (?:diesem|dieses|diese|dem|der|unserem|unserer) (?:projekt|repo"
         r"|repository|codebasis|seite|website|webseite|app|dienst|firmware|vereinsseite|paket)\b"
         r"|\bauf der \w+seite\b|\b(?:bei uns|hier bei|hier im|im projekt|in der app|hier nur)\b"
-        r"|\b(?:wir|verwenden|nutzen) (?:\w+ )?hier\b"
+        r"|\b(?:wir|verwenden|nutzen) (?:\w+ )?hier\b",
     ),
     recurs=pattern(
         r"\b(?:vor|nach|bei|zu) (?:jede[mrn]|allen|dem (?:commit|push|merge|release|deploy))\b"
@@ -159,7 +172,7 @@ GERMAN_SIGNALS = Signals(
         r"\b(?:das|so) ist (?:mein|unser|bei uns|so)\w* (?:\w+ )?(?:regel|standard|stil"
         r"|gewohnheit|konvention|minimum|maximum|reihenfolge|üblich)\b|\bist (?:mit absicht"
         r"|absicht) so\b|\bdas (?:entscheide|mache|erledige|übernehme) ich (?:selbst|selber)\b"
-        r"|\bkein zurück\b",
+        r"|\bkein zurück\b|\bso bleibt (?:es|das)\b|\blass (?:es|das) so\b",
         r"\b(?:merk\w* dir|merken wir uns|denk\w* daran|vergiss nicht|notier\w*|behalte"
         r"|gilt auch|gilt für|gilt immer|das gilt|fürs nächste mal|für die nächsten)\b",
     ),
@@ -204,7 +217,8 @@ GERMAN_SIGNALS = Signals(
         r"|erstell\w*|zeig\w*|mach\w*|setz\w*|stell\w*|starte?|öffne|nimm|baue?|prüfe?|schreib\w*"
         r"|gib|kannst|könntest|leg\w*|dann|übersetze?|fasse?) (?:mir |mal |bitte |jetzt |doch )*"
         r"(?:den|die|das|dem|der|diese\w*|es|ihn|sie|ein\w*|in|nach|\d|es)\b",
-        r"\b(?:diese[rsmn]?|dieses|jene[rsmn]?) (?!projekt|repo|verzeichnis)\w+|\bbin mir\b"
+        r"\b(?:diese[rsmn]?|dieses|jene[rsmn]?) (?!projekt|repo|verzeichnis|dienst|app"
+        r"|service)\w+|\bbin mir\b"
         r"|\bschau(?:e|st)? \b|\b(?:kannst|könntest|magst) du\b|\bden (?:termin|titel|fehler)\b",
         r"\bich will (?:doppelte|eine?n?)\b|\bich schau\b|\bteste gleich\b",
     ),

@@ -43,6 +43,7 @@ SPANISH = Lexicon(
         r"^si (?:algún día|un día|tuviéramos|hubiera|fuera|alguna vez|en algún momento)\b"
         r"|\b(?:algún día|habría que|habrá que|supongamos|imagina|imaginemos|pongamos que"
         r"|hipotéticamente)\b",
+        r"^(?:creo|sospecho|pienso|me parece) que\b",
         r"^(?:supongamos|supón|imagina|digamos|qué tal si|por ejemplo)\b",
         r"\b(?:quizás?|tal vez|a lo mejor|podría|podríamos|sería|probablemente|estoy pensando)\b",
         r"^si (?:yo |nosotros )?(?:usara|usáramos|tuviera|viviera|prefiriera)",
@@ -50,7 +51,8 @@ SPANISH = Lexicon(
     once=pattern(
         r"\b(?:un (?:momento|rato|segundo|minuto)|solo (?:por|para) (?:esta|este|hoy|ahora|la"
         r"|el)|es (?:el|la) únic[oa]|para (?:una|la) (?:reunión|demo|prueba|captura)|luego (?:lo"
-        r"|la) (?:quito|cambio|borro|revierto)|de prueba|es para probar|provisional\w*|por ahora"
+        r"|la) (?:quito|cambio|borro|revierto)|(?<!datos[ ])(?<!archivos[ ])de prueba"
+        r"|es para probar|provisional\w*|por ahora"
         r"|temporal|tempora\w+|mientras depuramos|únicamente (?:esta|este|hoy))\b",
         r"\b(?:esta vez|solo (?:hoy|ahora|esta vez|por hoy)|por ahora|hoy|de momento|por esta vez"
         r"|temporalmente|ahora mismo)\b",
@@ -66,13 +68,16 @@ SPANISH = Lexicon(
         r"|escribió|ponía|pone que|insiste|quiere que|exige|recomienda|opina|cree|piensa|afirma"
         r"|asegura|sostiene)\b",
         r"\b(?:readme|documentación|manual|log|error|salida|archivo|página|artículo|él|ella|alguien"
-        r"|colega|jefe|cliente|herramienta|asistente|tú) (?:dice|dijo|dijiste|recomienda|prefiere"
+        r"|colega|jefe|cliente|herramienta|asistente|tú) (?:dice|dijo|decía|dijiste|recomienda"
+        r"|prefiere"
         r"|quiere|sugiere|pone|muestra)\b",
         r"\b(?:según|al parecer|supuestamente)\b",
         r"^(?:mi|nuestro|nuestra) (?:colega|jefe|jefa|amigo|amiga|cliente|compañero|compañera)\b",
     ),
     denied=pattern(
-        r"\b(?:no importa|da igual|no hace falta(?! que me)|no es necesario|no tienes que"
+        r"\b(?:no importa|da igual|(?<!,[ ])no hace falta(?! que (?:me|preguntes|avises"
+        r"|expliques|saludes"
+        r"|pidas))|no es necesario|no tienes que"
         r"|no hemos decidido"
         r"|aún no|todavía no|nunca dije|sin preferencia|olvídalo)\b"
     ),
@@ -81,12 +86,17 @@ SPANISH = Lexicon(
         r"|el (?:primero|segundo|último))\b"
     ),
     decision=pattern(
+        r"\b(?:csv|xml|json|exportaciones|archivos|ficheros|precios|importes|fechas|datos"
+        r"|columnas)\b.*"
+        r"\bahora (?:van|vienen|son|usan|llevan) \w",
+        r"\bvolvemos a [\w.]+ \d",
         r"\b(?:hemos decidido|decidimos|decidí|he decidido|acordamos|hemos acordado|optamos por"
-        r"|elegimos|nos quedamos con|vamos a usar)\b"
+        r"|elegimos|nos quedamos con|vamos a usar)\b",
     ),
     profile=pattern(
         r"\b(?:vivo en|resido en|trabajo (?:en|como|para)|hablo (?!de|con)|me llamo|mi nombre es"
         r"|mi zona horaria es|mi editor es|mi lengua materna es|llámame)\b",
+        r"\bsoy \w*(?:ólog[oa]|médic[oa]|enfermer[oa]|abogad[oa]|contador[a]?|period\w+)\b",
         r"\bsoy (?:\w+ )?\w*(?:desarrollador\w*|ingenier\w+|programador\w*|estudiante|profesor\w*"
         r"|diseñador\w*)\b",
     ),
@@ -118,6 +128,9 @@ SPANISH = Lexicon(
     ),
     corrected=pattern(rf"^{_VERBS} (?!esto|eso|el |la )\S+", r"^(?:usamos|aquí usamos) "),
     fact=pattern(
+        r"\bse (?:publica|despliega|compila|construye)n? con |\b(?:los tests"
+        r"|las pruebas) (?:necesitan"
+        r"|requieren) ",
         r"\b(?:las pruebas|los tests|el build|el linter|el despliegue|la base de datos|la rama"
         r" principal|el gestor de paquetes) (?:se \w+|es|son|corren?|usa) ",
         r"^(?:para (?:probar|ejecutar|compilar|desplegar) .*(?:usa|ejecuta)|usamos|probamos con) ",

@@ -22,6 +22,8 @@ SPANISH_SIGNALS = Signals(
         r"|lo \w+es)\b",
     ),
     ruling=pattern(
+        r"\bsolo (?:si|cuando|\w+[aei]mos)\b|\bpasan? por\b|\bahora van\b|\bvolvemos a\b"
+        r"|\b(?:empiezan|comienzan|terminan|acaban) (?:por|con|en)\b",
         r"\b(?:reglas?|norma[s]?|convención|convenio|política|estándar|obligatori[oa]|requisito"
         r"|decisión|acuerdo|acordado|decidido|innegociable|guía de estilo|manual de estilo)\b",
         r"\b(?:hemos|habíamos|el equipo ha) (?:decidido|acordado|elegido|optado|quedado|pasado)\b"
@@ -34,6 +36,9 @@ SPANISH_SIGNALS = Signals(
     ours=pattern(r"\b(?:nosotros|nos|nuestr[oa]s?|en el equipo|en casa|\w+[aei]mos)\b"),
     self=pattern(r"\b(?:yo|me|mi|mis|conmigo|a mí)\b"),
     likes=pattern(
+        r"\bno hace falta que (?:me )?(?:preguntes|avises|expliques|saludes|pidas)\b"
+        r"|\bquiero (?:tus|las) "
+        r"(?:respuestas|explicaciones)\b",
         r"\bme vale\b|\bcomo a un[oa]?\b",
         r"\bme (?:vale|valen|va mejor|llega|gusta ver|viene bien)\b|\bno hace falta que me\b"
         r"|\btrabajo con\b",
@@ -61,6 +66,9 @@ SPANISH_SIGNALS = Signals(
         r"\bque (?:tengo|el|la|los|las|me) \w+",
     ),
     manner=pattern(
+        r"\b(?:emojis?|anglicismos?|inventar|inventes|dilo|permiso|preguntes)\b|\b(?:de"
+        r"|en) tus (?:respuestas"
+        r"|mensajes|textos)\b",
         r"^\w+[áéí]\w*me\b|\b(?:al grano|sin rodeos|el porqué|novato|principiante|experto)\b"
         r"|\b(?:lo|la) (?:lanzo|ejecuto|decido|hago|cierro|subo) yo\b|\b(?:lo|la|los"
         r"|las) (?:elijo|apruebo) yo\b|\belijo yo\b",
@@ -77,7 +85,8 @@ SPANISH_SIGNALS = Signals(
     ),
     complaint=pattern(
         r"^tus? \w+ (?:es|son|está|están|parece[n]?) ",
-        r"\b(?:demasiado (?:largo|larga|formal|técnico|complicado|texto|corto)|más (?:corto|corta"
+        r"\b(?:demasiad[oa] (?:charla|rollo|largo|larga|formal|técnico|complicado|texto|corto)"
+        r"|más (?:corto|corta"
         r"|breve|sencillo|simple|directo)|te (?:pedí|dije|he dicho|he pedido)|ya te|otra vez has"
         r"|has vuelto a|deja de|no me \w+es|siempre (?:haces|pones|escribes)|no hacía falta que)\b",
     ),
@@ -87,6 +96,9 @@ SPANISH_SIGNALS = Signals(
         r"|queda[n]?|tod[oa]s? \w+ es)\b"
     ),
     general=pattern(
+        r"^una? [\wáéíóúñ-]+ por \w+|^líneas de \d|^\d+ \w+ (?:por|como)\b|^(?:los|las) [\w"
+        r" ]{3,30} (?:empiezan|comienzan"
+        r"|terminan) ",
         r"\btodo entra\b|^la rama \w+ (?:está|es)\b",
         r"^(?:los|las|cada|tod[oa]s?|tod[oa]s? l[oa]s?|el código|la rama|en \w+) (?!de\b|demás"
         r"|dos|tres|otr[oa]s)\w+"
@@ -97,36 +109,39 @@ SPANISH_SIGNALS = Signals(
         r"^(?:como (?:mucho|máximo|mínimo)|máximo|mínimo) (?:\d+|un|una|dos|tres)\b",
     ),
     things=pattern(
+        r"\b(?:ramas|coordenadas|distancias|portadas|columnas|datos)\b",
         r"\b(?:funciones|métodos|clases|pruebas|tests|commits?|mensajes|títulos|respuestas"
         r"|comentarios|variables|nombres|archivos|ficheros|líneas|textos|párrafos|resúmenes|correos"
         r"|informes|listas|dependencias|librerías|paquetes|bibliotecas|colores|unidades|importes"
         r"|precios|fechas|imágenes|logs|errores|widgets|componentes|módulos|scripts|enlaces|urls"
         r"|entradas|botones|estilos|estado|versiones|migraciones|claves|contraseñas|clientes|código"
-        r"|documentación|plantillas|pagos|manuales|interfaz|números|tablas|gráficos)\b"
+        r"|documentación|plantillas|pagos|manuales|interfaz|números|tablas|gráficos)\b",
     ),
     here=pattern(
+        r"^tod[oa] (?:el|la) \w+ (?:es|está en|usa)\b",
         r"\b(?:en|para|de) (?:este|esta|el|la|nuestro|nuestra|estos|estas) (?:proyecto|repo"
         r"|repositorio|código|app|aplicación|servicio|paquete|web|sitio|tienda|bot|blog|manuales?"
         r"|librería|tesis)\b|\b(?:aquí|acá) (?:se|usamos|no|siempre|nunca|hay|solo)\b|^aquí\b"
-        r"|\btodo el (?:bot|proyecto|código|repo|blog)\b"
+        r"|\btodo el (?:bot|proyecto|código|repo|blog)\b",
     ),
     recurs=pattern(
         r"\b(?:cuando|antes de|después de|al|tras|siempre que|cada vez que) (?:\w+r\b|me |cada|que"
         r"|\w+es\b|termin\w+|hacer|cambiar|añadir|subir)\w*"
     ),
     imperative=pattern(
-        r"^\w+[ae] siempre\b",
+        r"\b\w+[aeáéí] siempre\b|^\w+[áéí]\b",
         r"^\w*[áéí]\w+(?:te|me|lo|la|los|las)\b",
         r"^(?:usa|utiliza|escribe|mantén|ejecuta|haz|responde|evita|pon|incluye|deja|llama|comenta"
         r"|pregunta|dime|dame|guarda|separa|trata|respeta|sigue|añade|agrega|no \w+s|siempre|solo"
         r"|muestra|explica)\b",
     ),
     asks=pattern(
+        r"\b(?:de|en) tus (?:respuestas|mensajes|textos|explicaciones)\b",
         r"\bes (?:mi|nuestr[oa]|la) (?:\w+ )?(?:norma|regla|costumbre|guía|convención|estilo"
         r"|orden|estándar|mínimo|manera)\b|\bes (?:el|la|lo) mí[oa]\b",
         r"\b(?:recuerda|recuérdalo|ten en cuenta|tenlo en cuenta|no olvides|acuérdate|apúntalo"
         r"|anótalo|apunta|anota|para los próximos|para la próxima|vale para tod\w+|que quede claro"
-        r"|así lo hacemos|los entregamos así|ojo)\b",
+        r"|así lo hacemos|déjalo así|dejalo así|que siga así|los entregamos así|ojo)\b",
     ),
     endorses=pattern(
         r"^es (?:obligatori[oa]|norma|ley|innegociable|una norma)\b",
@@ -152,7 +167,8 @@ SPANISH_SIGNALS = Signals(
         r"|tenemos (?!que)|solo (?:tengo|necesito))\b",
         r"\b(?:está|están|estaba|falla|falló|fallan|funciona|pasan|pasó|parece|ya está|pierde"
         r"|responde dos|tarda|salió|hecho|va lento|sigue fallando|dice|dijo|ponía|escribió)\b",
-        r"^(?:tengo|necesito|quiero (?!que)|he |hay (?!que)|voy|estoy|vamos a|perfecto|gracias"
+        r"^(?:tengo|necesito|quiero (?!que|tus|las respuestas|las explicaciones)|he |hay (?!que)"
+        r"|voy|estoy|vamos a|perfecto|gracias"
         r"|genial|bien|vale|claro|hola|buenas|ya lo pensaré|de momento|me sirve)\b",
         r"\bya veremos\b|\bno sé\b|\bquizá\b|\bde momento\b",
     ),
@@ -162,8 +178,9 @@ SPANISH_SIGNALS = Signals(
         r"|pega"
         r"|dime|prueba|perfila|usa|compruéba\w+|reiníciala|reinícialo|empieza|mándala|manda)"
         r" (?:el|la|los|las|un|una|este|esta|esto|eso|lo|que|qué|también|al|por|\d|y)\b",
-        r"\b(?:este|esta|ese|esa) (?!proyecto|repo|equipo|repositorio|bot|blog)\w+"
-        r"|\b(?:puedes|podrías|¿)\b|\bluego lo\b|\bimagina\b|\bun momento\b",
+        r"\b(?:este|esta|ese|esa) (?!proyecto|servicio|app|repo|equipo|repositorio|bot|blog)\w+"
+        r"|\b(?:puedes(?! (?:usar|hacer|tirar))|podrías|¿)\b|\bluego lo\b|\bimagina\b|\bun"
+        r" momento\b",
     ),
     retracts=pattern(r"\b(?:cambi\w+|mejor|al final|ya no|en realidad)\b"),
     reverses=pattern(

@@ -48,10 +48,14 @@ class ModelRequest:
     tools: Sequence[Mapping[str, Any]] = ()
     """Tool definitions of the Responses API, namespaces included."""
     effort: str | None = None
+    service_tier: str | None = None
+    """None lets the provider choose."""
     output_schema: Mapping[str, Any] | None = None
     """A strict JSON Schema that the answer must have."""
     cache_key: str | None = None
     """Stable per thread, so that a provider can reuse its prefix cache."""
+    purpose: Literal["turn", "compaction"] = "turn"
+    """What the answer is for; a provider that is no language model goes by it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,8 +21,7 @@ from server.agent.models.base import (
     ReasoningStarted,
     TokenUse,
 )
-from server.agent.models.chat_request import FREE_FORM_ARGUMENT
-from server.agent.models.flat_tools import meant_item
+from server.agent.models.flat_tools import FREE_FORM_ARGUMENT, meant_item
 from server.agent.models.openai_client import CUT
 from server.agent.models.response_events import failed
 

@@ -10,9 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from server.agent.models.base import Item, ModelRequest
-from server.agent.models.flat_tools import flat_definitions, flat_item
+from server.agent.models.flat_tools import (
+    FREE_FORM_ARGUMENT,
+    flat_definitions,
+    flat_item,
+    of_one_text,
+)
 
-FREE_FORM_ARGUMENT = "input"
 PICTURES = "Pictures that the tool results above refer to:"
 
 OPTIONAL: Mapping[str, tuple[str, ...]] = {
@@ -20,6 +24,7 @@ OPTIONAL: Mapping[str, tuple[str, ...]] = {
     "stream_options": ("stream_options", "include_usage"),
     "parallel_tool_calls": ("parallel_tool_calls",),
     "reasoning_effort": ("reasoning_effort",),
+    "service_tier": ("service_tier", "service tier"),
     "tool_choice": ("tool_choice",),
 }
 """Keys that a request can do without, and the words by which a refusal means them."""
@@ -41,6 +46,8 @@ def body_of(request: ModelRequest, *, without: frozenset[str] = frozenset()) -> 
         body["parallel_tool_calls"] = True
     if request.effort:
         body["reasoning_effort"] = request.effort
+    if request.service_tier:
+        body["service_tier"] = request.service_tier
     if schema is not None:
         body["response_format"] = {
             "type": "json_schema",
@@ -88,25 +95,8 @@ def functions_of(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             given = {key: tool[key] for key in ("name", "description", "parameters") if key in tool}
             functions.append({"type": "function", "function": given})
         elif tool.get("type") == "custom":
-            functions.append({"type": "function", "function": _one_text(tool)})
+            functions.append({"type": "function", "function": of_one_text(tool)})
     return functions
-
-
-def _one_text(tool: Mapping[str, Any]) -> dict[str, Any]:
-    grammar = (tool.get("format") or {}).get("definition")
-    description = str(tool.get("description") or "")
-    if isinstance(grammar, str):
-        description = f"{description}\n\nThe text follows this grammar:\n{grammar}".strip()
-    return {
-        "name": str(tool.get("name")),
-        "description": description,
-        "parameters": {
-            "type": "object",
-            "properties": {FREE_FORM_ARGUMENT: {"type": "string"}},
-            "required": [FREE_FORM_ARGUMENT],
-            "additionalProperties": False,
-        },
-    }
 
 
 def _messages(item: Item, pictures: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,7 @@ model that answered counts as there, so that a list without aliases holds back n
 """
 
 import asyncio
+from collections.abc import Sequence
 
 from server.agent.models.base import Provider
 from state.clock import Clock
@@ -41,3 +42,23 @@ class KnownModels:
     def answered(self, provider: str, model: str) -> None:
         """A call of the model succeeded."""
         self._found_s[provider, model] = self._clock.monotonic_s()
+
+
+class ListedModels:
+    """What providers list, for clients that show it; asked again after a while."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._told: dict[str, tuple[float, Sequence[str]]] = {}
+        self._turn = asyncio.Lock()
+
+    async def of(self, provider: Provider) -> Sequence[str]:
+        """Their ids in its order; none when it lists nothing or cannot be asked."""
+        async with self._turn:
+            now_s = self._clock.monotonic_s()
+            until_s, ids = self._told.get(provider.name, (now_s, ()))
+            if until_s <= now_s:
+                ids = await provider.listed() or ()
+                until_s = now_s + (KNOWN_S if ids else UNLISTED_S)
+                self._told[provider.name] = (until_s, ids)
+            return ids

@@ -21,6 +21,7 @@ from server.agent.models.base import (
     ModelRequest,
     OutputItem,
 )
+from server.agent.models.offline_notes import notes_on
 from server.agent.models.offline_request import NAMESPACE, asked
 from state.clock import Clock, SystemClock
 
@@ -62,6 +63,12 @@ class OfflineProvider:
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """One step: a call of a memory tool, or the answer."""
         seed = await asyncio.to_thread(_seed, request)
+        if request.purpose == "compaction":
+            notes = await asyncio.to_thread(notes_on, request.input[:-1])
+            async for event in _message(f"msg_{seed}", notes):
+                yield event
+            yield Completed(response_id=f"resp_{seed}")
+            return
         step = await asyncio.to_thread(_step, request, self._stamp())
         from server.agent.models.offline_answer import Answer, Call
 

@@ -11,13 +11,14 @@ from typing import Any
 from server.agent.models.offline_recall import SUMMARY, Recalled, from_summary
 
 _POINTER = re.compile(
-    r"^- (?:.* \()?(rollout_summaries/[^\s|;]+\.md)(?: — .*)?; thread_id=([0-9a-fA-F-]{36})\)?$"
+    r"^- (?:.* \()?(rollout_summaries/[^\s|;]+\.md)(?: — .*)?; thread_id=([0-9a-fA-F-]{36})\)?"
+    r"(?: \[\d{4}-\d\d-\d\d: verify\])?$"
 )
 _SAID = re.compile(
     r'^- the user said: ".*" -> (?P<text>.+?)'
     r"(?: \((?P<kind>[a-z]+); (?P<scope>everywhere|project|as stated)\))?$"
 )
-_PLACE = re.compile(r" \(in [^()]{1,80}\)$")
+_PLACE = re.compile(r"(?: \(in [^()]{1,80}\))?(?: \[\d{4}-\d\d-\d\d: verify\])?$")
 
 
 def pointers(summary: Sequence[str]) -> Mapping[str, str]:

@@ -9,7 +9,11 @@ from typing import Any
 from server.agent.errors import ProviderFailed
 from server.agent.limits import ModelLimits
 from server.agent.models.base import Completed, ModelEvent, ModelRequest
-from server.agent.models.flat_tools import flat_definitions, flat_item, has_namespaces
+from server.agent.models.flat_tools import (
+    needs_more_than_functions,
+    plain_functions,
+    plain_item,
+)
 from server.agent.models.openai_client import CUT, OpenAIProvider, OpenResponse
 from server.agent.models.response_events import model_events
 from server.settings import ProviderSettings
@@ -54,7 +58,7 @@ class OpenAIResponses(OpenAIProvider):
             return await self._asked(request)
         except ProviderFailed as error:
             refused = error.http_status == 400 and self._namespaces and refuses_namespaces(error)
-            if not (refused and has_namespaces(request.tools)):
+            if not (refused and needs_more_than_functions(request.tools)):
                 raise
             self._namespaces = False
         return await self._asked(request)
@@ -70,17 +74,19 @@ def body_of(request: ModelRequest, *, namespaces: bool) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": request.model,
         "instructions": request.instructions,
-        "input": [flat_item(item) for item in request.input] if flat else list(request.input),
+        "input": [plain_item(item) for item in request.input] if flat else list(request.input),
         "store": False,
         "stream": True,
     }
     if request.tools:
-        body["tools"] = flat_definitions(request.tools) if flat else list(request.tools)
+        body["tools"] = plain_functions(request.tools) if flat else list(request.tools)
         body["tool_choice"] = "auto"
         body["parallel_tool_calls"] = True
     if request.effort:
         body["reasoning"] = {"effort": request.effort, "summary": "auto"}
         body["include"] = ["reasoning.encrypted_content"]
+    if request.service_tier:
+        body["service_tier"] = request.service_tier
     if request.cache_key:
         body["prompt_cache_key"] = request.cache_key
     if request.output_schema is not None:

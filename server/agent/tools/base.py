@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from server.agent.tools.stage import StagedTool
 from state.policy.budget import truncate_middle_bytes
 
 ABORTED = "aborted"
@@ -46,19 +47,15 @@ class ToolSet:
 
     namespace: str | None = None
     tools: tuple[Tool, ...] = ()
+    """Tools that work unseen: no items, text in and out."""
+    staged: tuple[StagedTool, ...] = ()
+    """Tools whose work clients can see."""
 
     def definitions(self) -> tuple[Mapping[str, Any], ...]:
         """As the Responses API takes them."""
-        functions = tuple(
-            {
-                "type": "function",
-                "name": tool.name,
-                "description": tool.description,
-                "strict": False,
-                "parameters": dict(tool.parameters),
-            }
-            for tool in self.tools
-        )
+        functions = (*(_function(tool) for tool in self.tools), *(
+            dict(tool.definition) for tool in self.staged
+        ))  # fmt: skip
         if self.namespace is None or not functions:
             return functions
         return (
@@ -71,16 +68,33 @@ class ToolSet:
         )
 
     def find(self, name: str, namespace: str | None) -> Tool | None:
-        """The tool that a call means; a flat name `memories__search` means the same one."""
-        if self.namespace is not None:
-            flat = f"{self.namespace}__"
-            if namespace == self.namespace:
-                name = name.removeprefix(flat)
-            elif namespace is None and name.startswith(flat):
-                name = name.removeprefix(flat)
-            elif namespace is not None:
-                return None
-        return next((tool for tool in self.tools if tool.name == name), None)
+        """The unseen tool that a call means; a flat name `memories__search` means the same one."""
+        wanted = self._name(name, namespace)
+        return next((tool for tool in self.tools if tool.name == wanted), None)
+
+    def find_staged(self, name: str, namespace: str | None) -> StagedTool | None:
+        """The tool with items that a call means."""
+        wanted = self._name(name, namespace)
+        return next((tool for tool in self.staged if tool.name == wanted), None)
+
+    def _name(self, name: str, namespace: str | None) -> str | None:
+        """The name inside this set; None when another set is meant."""
+        if self.namespace is None:
+            return name
+        flat = f"{self.namespace}__"
+        if namespace == self.namespace or (namespace is None and name.startswith(flat)):
+            return name.removeprefix(flat)
+        return None if namespace is not None else name
+
+
+def _function(tool: Tool) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "strict": False,
+        "parameters": dict(tool.parameters),
+    }
 
 
 async def run_call(

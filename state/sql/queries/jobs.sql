@@ -154,6 +154,34 @@ limit :limit;
 -- name: get
 select * from jobs where version = :version and kind = :kind and key = :key;
 
+-- name: prune
+-- Extractions whose thread is gone, and those that ended so long ago that nobody asks any more.
+delete from jobs
+where (version, kind, key) in (
+    select j.version, j.kind, j.key
+    from jobs j left join threads t on t.thread_id = j.key
+    where j.version = :version and j.kind = 'extraction' and j.status in ('done', 'failed')
+        and (
+            t.thread_id is null
+            or (j.finished_at_ms < :before_ms and t.updated_at_ms < :before_ms)
+        )
+    order by coalesce(j.finished_at_ms, j.started_at_ms, 0)
+    limit :limit
+);
+
+-- name: rules
+select value from meta where key = 'extraction_rules_' || :version;
+
+-- name: note_rules
+insert into meta (key, value) values ('extraction_rules_' || :version, :rules)
+on conflict (key) do update set value = excluded.value;
+
+-- name: reopen
+-- Given up under other rules: worth the full number of tries under these.
+update jobs set attempts_left = :attempts_max, retry_at_ms = null
+where version = :version and kind = 'extraction' and status = 'failed'
+    and (reason = 'too_long' or attempts_left = 0);
+
 -- name: delete_for_thread
 delete from jobs where kind = 'extraction' and key = :key;
 

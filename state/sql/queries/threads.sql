@@ -4,12 +4,13 @@ insert into threads (
     thread_id, rollout_path, created_at_ms, updated_at_ms, cwd, preview, name, source, source_kind,
     root, thread_source, model_provider, model, cli_version, originator, history_mode, memory_mode,
     archived, git_branch, git_sha, git_origin_url, forked_from_id, imported_from, imported_digest,
-    imported_at_ms, use_memories, searchable
+    imported_at_ms, use_memories, parent_thread_id, history_base_id, searchable
 ) values (
     :thread_id, :rollout_path, :created_at_ms, :updated_at_ms, :cwd, :preview, :name, :source,
     :source_kind, :root, :thread_source, :model_provider, :model, :cli_version, :originator,
     :history_mode, :memory_mode, :archived, :git_branch, :git_sha, :git_origin_url,
-    :forked_from_id, :imported_from, :imported_digest, :imported_at_ms, :use_memories, :searchable
+    :forked_from_id, :imported_from, :imported_digest, :imported_at_ms, :use_memories,
+    :parent_thread_id, :history_base_id, :searchable
 )
 on conflict (thread_id) do update set
     rollout_path = excluded.rollout_path,
@@ -37,6 +38,8 @@ on conflict (thread_id) do update set
     imported_digest = excluded.imported_digest,
     imported_at_ms = excluded.imported_at_ms,
     use_memories = excluded.use_memories,
+    parent_thread_id = excluded.parent_thread_id,
+    history_base_id = excluded.history_base_id,
     searchable = excluded.searchable;
 
 -- name: get

@@ -88,13 +88,14 @@ async def test_a_reply_comes_as_start_deltas_item_and_end(
 
 async def test_reasoning_comes_before_the_answer(model: ChatServer, provider: OpenAIChat) -> None:
     model.script(says("done", reasoning="thinking about it"))
-    got = await events(provider, request(effort="high"))
+    got = await events(provider, request(effort="high", service_tier="flex"))
     assert isinstance(got[0], ReasoningStarted)
     assert "".join(one.text for one in got if isinstance(one, ReasoningDelta)) == (
         "thinking about it"
     )
     assert [item["type"] for item in items(got)] == ["reasoning", "message"]
     assert model.requests[0].body["reasoning_effort"] == "high"
+    assert model.requests[0].body["service_tier"] == "flex"
 
 
 async def test_calls_come_whole_and_mean_the_namespaced_tools(
@@ -161,11 +162,13 @@ async def test_keys_that_a_server_refuses_are_left_out_from_then_on(
     model: ChatServer, provider: OpenAIChat
 ) -> None:
     """A schema that nobody enforces is asked for in words."""
-    model.refuses = frozenset({"response_format", "stream_options", "parallel_tool_calls"})
-    asked = request(tools=(MEMORIES,), output_schema=SCHEMA)
+    model.refuses = frozenset(
+        {"response_format", "stream_options", "parallel_tool_calls", "service_tier"}
+    )
+    asked = request(tools=(MEMORIES,), output_schema=SCHEMA, service_tier="flex")
     assert isinstance((await events(provider, asked))[-1], Completed)
     tries = len(model.requests)
-    assert tries <= 4
+    assert tries <= 5
     last = model.requests[-1].body
     assert not model.refuses & set(last)
     assert '"slug"' in last["messages"][0]["content"]

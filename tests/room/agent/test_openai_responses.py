@@ -103,11 +103,12 @@ async def test_reasoning_comes_with_its_summary(
     model: ResponsesServer, provider: OpenAIResponses
 ) -> None:
     model.script(says("done", reasoning="thinking about it"))
-    got = await events(provider, request(effort="high"))
+    got = await events(provider, request(effort="high", service_tier="flex"))
     assert isinstance(got[0], ReasoningStarted)
     summary = "".join(one.text for one in got if isinstance(one, ReasoningDelta))
     assert summary == "thinking about it"
     assert model.requests[0].body["reasoning"]["effort"] == "high"
+    assert model.requests[0].body["service_tier"] == "flex"
 
 
 async def test_no_key_means_no_authorization_header(model: ResponsesServer) -> None:

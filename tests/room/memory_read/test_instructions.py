@@ -47,20 +47,31 @@ def test_each_reason_for_no_section_is_told(home: Home) -> None:
     folder = home.memories("v1")
     folder.mkdir()
     summary = folder / "memory_summary.md"
-    for content in (b"", b" \n\t\n", b"\xff\xfe broken"):
+    conflict = b"<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n"
+    for content, reason in (
+        (b"", "blank"),
+        (b" \n\t\n", "blank"),
+        (b"\xff\xfe broken", "unreadable"),
+        (conflict, "unreadable"),
+    ):
         summary.write_bytes(content)
-        assert section(home).reason == "no_summary", content
+        assert section(home).reason == reason, content
         assert raw_summary(home, "v1") is None
     summary.unlink()
     summary.symlink_to("/etc/hostname")
-    assert section(home).reason == "no_summary"
+    assert section(home).reason == "unreadable"
     summary.unlink()
+    summary.mkdir()
+    assert section(home).reason == "unreadable"
+    summary.rmdir()
+    assert section(home).reason == "no_summary"
     summary.write_text(SUMMARY)
     found = section(home)
     assert (found.reason, found.tokens) == (None, estimate_tokens("".join(found.parts)))
     assert section(home, use=False).parts == ()
 
 
+@pytest.mark.requirement("MR-9-4")
 def test_the_summary_stands_trimmed_between_its_delimiters(home: Home, memory: Path) -> None:
     """One part, the opening delimiter once; the raw text is neither trimmed nor cut."""
     (memory / "memory_summary.md").write_text(f"\n\n{SUMMARY}\n\n")

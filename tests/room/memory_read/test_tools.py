@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_read.notes import NAME_FORM
 from memory_read.tools import MemoryTool, memory_tools
 from state.home import Home
+from state.policy.note_form import NAME_FORM
 from tests.support.clock import ManualClock
 
 GOOD = "2026-11-29T10-00-00-use-tabs.md"
@@ -32,6 +32,7 @@ def notes_of(memory: Path) -> list[str]:
     return sorted(path.name for path in (memory / "extensions/ad_hoc/notes").glob("*"))
 
 
+@pytest.mark.requirement("MR-9-1", "MR-9-2")
 def test_there_are_four_in_their_order_with_plain_schemas(home: Home, clock: ManualClock) -> None:
     """Only types, what is required, and the two descriptions of the note."""
     tools = memory_tools(home, "v1", clock)
@@ -125,7 +126,7 @@ async def test_a_home_without_memory_answers_in_words(home: Home, clock: ManualC
         assert path.stat().st_mode & 0o777 == wanted, path
 
 
-@pytest.mark.requirement("FR-R14")
+@pytest.mark.requirement("FR-R14", "MR-9-6")
 async def test_a_note_is_kept_word_for_word(tools: dict[str, MemoryTool], memory: Path) -> None:
     """Trivial content too; nothing is added to it."""
     text = "I like tea. \r\n ☕"

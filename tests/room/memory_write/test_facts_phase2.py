@@ -1,14 +1,11 @@
 """Facts about consolidation that the original's tests and failures name, one by one."""
 
 import os
-import shutil
-from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from memory_write.limits import MemorySettings, Phase2Limits
+from memory_write.limits import Phase2Limits
 from memory_write.ports import ConsolidationRequest
 from state.recovery import State
 from tests.support.clock import ManualClock
@@ -17,43 +14,12 @@ from tests.support.consolidation import (
     drop_output,
     git,
     job_of,
+    needs_git,
     phase2_of,
+    published,
     put_output,
 )
 from tests.support.consolidators import ScriptedConsolidator, Tools, write_well
-from tests.support.learning import opened
-
-needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    """The clock that the tests move."""
-    return ManualClock()
-
-
-@pytest.fixture
-async def state(tmp_path: Path, clock: ManualClock) -> AsyncIterator[State]:
-    """A home with nothing in it."""
-    async with opened(tmp_path / "home", clock) as opened_state:
-        yield opened_state
-
-
-@pytest.fixture
-def live(state: State) -> Path:
-    """Where memory is published."""
-    return state.home.memories("v1")
-
-
-async def published(
-    state: State, agent: ScriptedConsolidator | None = None, limits: Phase2Limits | None = None
-) -> ScriptedConsolidator:
-    """One run that is published, and its agent."""
-    made = agent or ScriptedConsolidator(write_well)
-    settings = replace(MemorySettings(), phase2=limits or Phase2Limits())
-    report = await phase2_of(state, made, settings=settings).run(ignore_cooldown=True)
-    assert report.status == "published", report
-    return made
 
 
 def recaps(live: Path) -> list[str]:

@@ -37,7 +37,7 @@ LATER_MS = 5 * HOUR_MS
 
 
 def _seen(home: Path) -> Seen:
-    return look(home / "state.sqlite", home / "memories")
+    return look(home / "state.sqlite", {"v1": home / "memories"})["v1"]
 
 
 def _kept(seen: Seen) -> dict[str, Any]:

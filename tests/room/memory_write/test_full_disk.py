@@ -3,6 +3,9 @@
 The same process goes on when there is room again: nobody restarts it and nobody asks for it.
 """
 
+import asyncio
+import contextlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,9 +28,12 @@ from tests.support.learning import (
     opened,
     put_thread,
 )
+from tests.support.reference_model import Seen, broken_jobs, look
 from tests.support.small_disk import SmallDisk, small_disk
+from tests.support.swept_operations import ON_STATE, prepare, settled
 
 DAY_S = 86_400
+LATER_MS = 5 * 3_600_000
 PHASE1_STEPS = ("claimed", "heard", "extracted", "before_store", "stored")
 
 
@@ -109,3 +115,58 @@ async def test_a_consolidation_on_a_full_disk_leaves_old_or_new_and_is_made_good
         async with state.database.reading() as read:
             assert await state.editions.open_ones(read) == []
             assert (await state.outputs.counts(read, "v1")).selected == 2
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with published memory, and with work for every operation."""
+    root = tmp_path_factory.mktemp("prepared") / "home"
+    asyncio.run(prepare(root))
+    return root
+
+
+def seen(root: Path) -> Seen:
+    """The home as it lies there."""
+    return look(root / "state.sqlite", {"v1": root / "memories"})["v1"]
+
+
+def kept(found: Seen) -> tuple[object, ...]:
+    """What an operation changes as one."""
+    outputs = [(one["thread_id"], one["raw_memory"], one["selected"]) for one in found.outputs]
+    return outputs, [one["thread_id"] for one in found.threads]
+
+
+async def carried_out(root: Path, operation: str) -> Seen:
+    """What the home is when the operation went through after the next start."""
+    async with settled(root, "next", later_ms=LATER_MS) as state:
+        await ON_STATE[operation](state, None)
+    return seen(root)
+
+
+@pytest.mark.requirement("FR-S13", "P11", "MW-F-full-disk")
+@pytest.mark.parametrize("left_kib", [0, 64])
+@pytest.mark.parametrize("operation", [one for one in ON_STATE if one != "publish"])
+async def test_an_operation_without_room_is_whole_or_nothing_and_goes_through_later(
+    disk: SmallDisk, prepared: Path, tmp_path: Path, operation: str, left_kib: int
+) -> None:
+    """Claim, store, prune, reset, delete: no torn file, no half row, nothing to mend."""
+    shutil.copytree(prepared, tmp_path / "wanted")
+    wanted = await carried_out(tmp_path / "wanted", operation)
+    root = disk.root / "home"
+    shutil.copytree(prepared, root)
+    before = seen(root)
+    async with settled(root, "worker") as state:
+        disk.fill_but(left_kib)
+        with contextlib.suppress(StateError, OSError):
+            await ON_STATE[operation](state, None)
+        found = seen(root)
+    assert broken_jobs(found) == []
+    assert kept(found) in (kept(before), kept(wanted))
+    if operation != "reset":  # it empties the folder entry by entry, after its rows
+        standing = {path: file.data for path, file in found.folder.files.items()}
+        ends = [{path: file.data for path, file in one.folder.files.items()} for one in
+                (before, wanted)]  # fmt: skip
+        assert standing in ends or found.head != before.head
+    disk.free()
+    ended = await carried_out(root, operation)
+    assert (kept(ended), ended.facts) == (kept(wanted), wanted.facts)

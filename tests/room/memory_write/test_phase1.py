@@ -327,7 +327,7 @@ async def test_a_prompt_that_is_too_long_is_halved_once(state: State) -> None:
 @pytest.mark.requirement("MW-8.3-truncated")
 async def test_the_conversation_is_cut_to_its_share_of_the_window(state: State) -> None:
     """Head and tail stay."""
-    await put_thread(state, "FIRST " + "x" * 100_000, "y" * 100_000 + " LAST")
+    await put_thread(state, "FIRST " + "x" * 200_000 + " LAST")
     bench = Bench(state, ScriptedExtraction(window=10_000))
     await bench.automatic()
     text = bench.model.requests[0].input_text

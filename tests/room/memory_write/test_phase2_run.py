@@ -5,8 +5,6 @@ Longer than the habit: one run is followed from its claim to its end.
 
 import asyncio
 import os
-import shutil
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,36 +21,15 @@ from tests.support.consolidation import (
     drop_output,
     git,
     job_of,
+    needs_git,
     open_modes,
     phase2_of,
+    published,
     put_output,
 )
 from tests.support.consolidators import SUMMARY, USE, ScriptedConsolidator, Tools, write_well
 from tests.support.faults import RecordedSteps
 from tests.support.learning import Announced, OpenQuota, opened
-
-needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-async def state(tmp_path: Path, clock: ManualClock) -> AsyncIterator[State]:
-    async with opened(tmp_path / "home", clock) as state:
-        yield state
-
-
-@pytest.fixture
-def live(state: State) -> Path:
-    return state.home.memories("v1")
-
-
-async def _publish(state: State) -> None:
-    report = await phase2_of(state, ScriptedConsolidator(write_well)).run(ignore_cooldown=True)
-    assert report.status == "published", report
 
 
 def _plant_links(live: Path, outside: Path) -> None:
@@ -151,7 +128,7 @@ async def test_unchanged_inputs_cost_no_model_call_and_no_cooldown(
     state: State, live: Path
 ) -> None:
     await put_output(state, "the user wants small commits")
-    await _publish(state)
+    await published(state)
     before = contents(live)
     agent = ScriptedConsolidator(write_well)
     report = await phase2_of(state, agent).run(ignore_cooldown=True)
@@ -162,7 +139,7 @@ async def test_unchanged_inputs_cost_no_model_call_and_no_cooldown(
 
 async def test_a_success_starts_the_cooldown(state: State, clock: ManualClock) -> None:
     await put_output(state, "the user wants small commits")
-    await _publish(state)
+    await published(state)
     await put_output(state, "the checks run with make check")
     phase2 = phase2_of(state, ScriptedConsolidator(write_well))
     assert (await phase2.run(ignore_cooldown=False)).reason == "cooldown"
@@ -175,9 +152,9 @@ async def test_a_missing_artefact_is_work_to_do_although_nothing_changed(
     state: State, live: Path
 ) -> None:
     await put_output(state, "the user wants small commits")
-    await _publish(state)
+    await published(state)
     (live / "MEMORY.md").unlink()
-    await _publish(state)
+    await published(state)
     assert (live / "MEMORY.md").exists()
 
 
@@ -185,9 +162,9 @@ async def test_a_missing_artefact_is_work_to_do_although_nothing_changed(
 async def test_a_thread_that_went_takes_its_recap_with_it(state: State, live: Path) -> None:
     gone = await put_output(state, "the user lives in Paris")
     await put_output(state, "the user wants small commits")
-    await _publish(state)
+    await published(state)
     await drop_output(state, gone)
-    await _publish(state)
+    await published(state)
     assert "Paris" not in (live / "raw_memories.md").read_text()
     assert "Paris" not in (live / "MEMORY.md").read_text()
     async with state.database.reading() as read:
@@ -199,9 +176,9 @@ async def test_a_thread_that_went_takes_its_recap_with_it(state: State, live: Pa
 @pytest.mark.requirement("MW-8.3-latest-only")
 async def test_a_changed_slug_renames_the_recap(state: State, live: Path) -> None:
     thread_id = await put_output(state, "the user wants small commits", slug="old name")
-    await _publish(state)
+    await published(state)
     await change_output(state, thread_id, "the user wants small commits", slug="new name")
-    await _publish(state)
+    await published(state)
     names = [path.name for path in (live / "rollout_summaries").iterdir()]
     assert len(names) == 1
     assert names[0].endswith("-new_name.md")
@@ -211,7 +188,7 @@ async def test_a_note_alone_is_reason_enough(state: State, live: Path) -> None:
     note = live / "extensions/ad_hoc/notes/2026-11-29T10-00-00-tea.md"
     note.parent.mkdir(parents=True)
     note.write_text("note: the user drinks tea\n")
-    await _publish(state)
+    await published(state)
     assert "the user drinks tea" in (live / "MEMORY.md").read_text()
     assert note.read_text() == "note: the user drinks tea\n"
 
@@ -233,7 +210,7 @@ async def test_a_note_written_during_a_run_is_carried_over_and_seen_by_the_next(
     assert report.status == "published"
     assert note.read_text() == "note: the user drinks tea\n"
     assert git(live, "status", "--porcelain").startswith("?? extensions/ad_hoc/notes/")
-    await _publish(state)
+    await published(state)
     assert "the user drinks tea" in (live / "MEMORY.md").read_text()
     assert git(live, "status", "--porcelain") == ""
 
@@ -265,7 +242,7 @@ async def test_a_hand_edit_during_a_run_is_kept_and_the_run_is_tried_again(
     state: State, live: Path, clock: ManualClock, step: str
 ) -> None:
     await put_output(state, "the user wants small commits")
-    await _publish(state)
+    await published(state)
     await put_output(state, "the checks run with make check")
 
     def edit() -> None:
@@ -333,7 +310,7 @@ async def test_a_wall_clock_cap_ends_an_agent_that_never_stops(
 ) -> None:
     """The cap is the clock's; what the agent still tries afterwards changes nothing."""
     await put_output(state, "the user wants small commits")
-    await _publish(state)
+    await published(state)
     await put_output(state, "the checks run with make check")
     before = contents(live)
     tried: list[str] = []
@@ -426,7 +403,7 @@ async def test_a_quota_that_refuses_holds_back_only_what_would_cost(state: State
 async def test_a_lost_lease_leaves_the_published_memory(state: State, live: Path) -> None:
     """The job is cleared under a run that is about to publish: what it wrote goes nowhere."""
     await put_output(state, "the user wants small commits")
-    await _publish(state)
+    await published(state)
     await put_output(state, "the checks run with make check")
     before = contents(live)
 
@@ -464,7 +441,7 @@ async def test_a_cancelled_run_gives_its_job_back(state: State, live: Path) -> N
         await task
     assert list(state.home.staging.iterdir()) == []
     assert (await job_of(state)).attempts_left == 3
-    await _publish(state)
+    await published(state)
 
 
 @pytest.mark.requirement("MW-F-links-put")
@@ -474,7 +451,7 @@ async def test_links_in_the_folder_are_removed_and_a_linked_root_is_refused(
     await put_output(state, "the user wants small commits")
     outside = tmp_path / "outside"
     _plant_links(live, outside)
-    await _publish(state)
+    await published(state)
     assert (outside / "kept.md").read_text() == "kept"
     assert [path.name for path in outside.iterdir()] == ["kept.md"]
     assert not (live / "extensions").is_symlink()
@@ -534,7 +511,7 @@ async def test_the_git_settings_of_the_user_have_no_effect(
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
     await put_output(state, "the user wants\r\nsmall commits\n")
-    await _publish(state)
+    await published(state)
     assert not ran.exists()
     assert b"\r\n" in (live / "raw_memories.md").read_bytes()
     shown = git(live, "-c", "core.autocrlf=false", "cat-file", "blob", "HEAD:raw_memories.md")
@@ -547,7 +524,10 @@ async def test_the_git_settings_of_the_user_have_no_effect(
 async def test_settings_name_the_model(state: State) -> None:
     await put_output(state, "the user wants small commits")
     agent = ScriptedConsolidator(write_well)
-    settings = replace(MemorySettings(), consolidation_model="big-1")
+    settings = replace(
+        MemorySettings(), consolidation_model="big-1", consolidation_service_tier="flex"
+    )
     await phase2_of(state, agent, settings=settings).run(ignore_cooldown=True)
     assert agent.requests[0].model.model == "big-1"
     assert agent.requests[0].model.effort == "medium"
+    assert agent.requests[0].model.service_tier == "flex"

@@ -65,7 +65,7 @@ async def rows(state: State) -> tuple[int, int]:
     return outputs.total, len(jobs)
 
 
-@pytest.mark.requirement("MW-8.1-clear", "MW-8.3-clear-root")
+@pytest.mark.requirement("MW-8.1-clear", "MW-8.3-clear-root", "MR-9-17")
 async def test_a_reset_empties_rows_and_folders_and_keeps_threads(state: State) -> None:
     """Roots stay as folders, threads keep their modes, and copies under way go too."""
     left_over = state.home.staging / "v1-7"
@@ -110,7 +110,7 @@ async def test_what_a_reset_forgot_can_be_learned_anew_under_a_higher_fence(
     assert await claim() > before
 
 
-@pytest.mark.requirement("MW-8.3-clear-root")
+@pytest.mark.requirement("MW-8.3-clear-root", "MR-9-20")
 @pytest.mark.parametrize("name", ["memories", "memories_v2", "memories_extensions", "staging"])
 async def test_a_root_that_is_a_link_is_refused_before_anything_goes(
     state: State, tmp_path: Path, name: str

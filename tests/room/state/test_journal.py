@@ -2,6 +2,8 @@
 
 import json
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from tests.support.clock import ManualClock
 from tests.support.rows import a_thread, thread_id
 
 NAME = "The surprise for Ada"
+CHILD = Path(__file__).resolve().parents[2] / "support" / "journal_child.py"
 
 
 def mode(number: int, word: str) -> dict[str, Any]:
@@ -72,13 +75,51 @@ def test_it_is_rewritten_when_most_of_it_says_nothing_any_more(
 ) -> None:
     """What stands stays, with its numbers."""
     journal = Journal.open(path, clock)
-    for _ in range(GROWTH_MAX):
-        journal.append([mode(1, "disabled") for _ in range(LINES_KEPT_MIN // 2)])
-    journal.append([mode(2, "polluted")])
+    lines = [mode(1, "disabled") for _ in range(GROWTH_MAX * LINES_KEPT_MIN // 2)]
+    journal.append([*lines, mode(2, "polluted")])
     last = journal.sequence
     journal = Journal.open(path, clock)
     assert said(journal) == [("mode", "disabled"), ("mode", "polluted")]
     assert journal.sequence == last
+
+
+@pytest.mark.requirement("FR-S13")
+def test_it_stays_short_while_one_process_lives(path: Path, clock: ManualClock) -> None:
+    """However much is told: of few threads a bounded file, of many all that stands."""
+    journal = Journal.open(path, clock)
+    longest = 0
+    for _ in range(3 * LINES_KEPT_MIN // 20):
+        journal.append([mode(number % 7, "disabled") for number in range(20)])
+        longest = max(longest, path.read_bytes().count(b"\n"))
+    assert longest <= LINES_KEPT_MIN + 20
+    last = journal.sequence
+    journal.append([mode(8, "enabled")])
+    journal.take_back()
+    assert journal.sequence == last == 3 * LINES_KEPT_MIN
+    assert len(latest(Journal.open(path, clock).entries())) == 7
+    for first in range(100, 100 + 2 * LINES_KEPT_MIN, 100):
+        journal.append([mode(number, "disabled") for number in range(first, first + 100)])
+    assert len(latest(journal.entries())) == 7 + 2 * LINES_KEPT_MIN
+
+
+@pytest.mark.requirement("FR-S13", "P11")
+@pytest.mark.parametrize("acknowledged_min", [LINES_KEPT_MIN - 3, LINES_KEPT_MIN + 3])
+def test_a_kill_around_its_shortening_loses_nothing(
+    path: Path, clock: ManualClock, acknowledged_min: int
+) -> None:
+    """kill -9 as lines are told without end: what was acknowledged stands, in a short file."""
+    with subprocess.Popen(
+        [sys.executable, CHILD, path], stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        for _ in range(acknowledged_min):
+            acknowledged = int(child.stdout.readline())
+        child.kill()
+        acknowledged = max([acknowledged, *map(int, child.stdout.read().split())])
+    journal = Journal.open(path, clock)
+    assert journal.sequence >= acknowledged >= acknowledged_min
+    assert [one["sequence"] for one in latest(journal.entries())][-1] == journal.sequence
+    assert path.read_bytes().count(b"\n") <= LINES_KEPT_MIN + 1
 
 
 def test_a_name_goes_with_its_thread(path: Path, clock: ManualClock) -> None:

@@ -25,7 +25,7 @@ async def filled(database: Database) -> Path:
     connection.executemany(
         "insert into threads values (?, 'p', ?, ?, ?, 'preview text', null, '\"vscode\"', "
         "'vscode', 1, null, 'offline', null, '1', null, 'paginated', 'enabled', 0, null, null, "
-        "null, null, null, null, null, 1, 'preview text')",
+        "null, null, null, null, null, 1, 'preview text', null, null)",
         ((f"t{n:08d}", n, n, "/rare" if n % 1_000 == 0 else f"/p{n % 10}") for n in range(THREADS)),
     )
     connection.executemany(

@@ -17,9 +17,10 @@ from state.workspace.repo import Baseline
 from state.workspace.snapshot import Snapshot, take_snapshot
 from state.workspace.staging import Staging, clear_staging, edited_since, new_notes
 from state.workspace.trees import ensure_real_folder, exchange, remove_tree
-from tests.support.consolidation import git, open_modes
+from tests.support.consolidation import git, needs_git, open_modes
+from tests.support.life_of_memory import quick_folder
+from tests.support.source import ROOT
 
-needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 NOTES = "extensions/ad_hoc/notes"
 
 
@@ -131,16 +132,80 @@ def test_a_baseline_that_the_user_packed_still_reads(folder: Path) -> None:
     assert Baseline(folder).changes(_taken(folder)) == ()
 
 
+def open_descriptors() -> int:
+    """How many files this process holds open."""
+    return len(os.listdir("/proc/self/fd" if sys.platform == "linux" else "/dev/fd"))
+
+
+CUT_OFF = """
+import gc, os, pathlib, resource, sys
+from state.workspace.repo import Baseline
+from state.workspace.snapshot import take_snapshot
+folder = pathlib.Path(sys.argv[1])
+taken = take_snapshot(folder, files_max=100, bytes_max=100_000)
+old, before = Baseline(folder).head_commit(), len(os.listdir("/dev/fd"))
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+failed = 0
+gc.disable()  # whoever waits for the collector closes too late
+for bytes_max in range(0, 400, 20):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_max, hard))
+    try:
+        Baseline(folder).fresh_commit(taken, "Memory published", 2_000 + bytes_max)
+        break
+    except OSError:
+        failed += 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert Baseline(folder).head_commit() == old, "old or new"
+    assert len(os.listdir("/dev/fd")) <= before, "a descriptor was kept"
+gc.collect()
+assert failed > 5, failed
+assert len(os.listdir("/dev/fd")) <= before, "a descriptor was kept"
+"""
+
+
 @pytest.mark.requirement("FR-S15")
-def test_many_resets_need_no_more_descriptors(folder: Path) -> None:
+@pytest.mark.parametrize("had_one", [False, True], ids=["first", "later"])
+def test_a_baseline_that_failed_half_way_leaves_a_usable_folder(
+    folder: Path, had_one: bool
+) -> None:
+    """No file may be longer than so much: its head fails, its settings, objects, the index."""
+    if had_one:
+        _commit(folder)
+    # A process of its own, since what it may write is bounded for all of it.
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", CUT_OFF, str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [path.name for path in folder.glob(".git.*")] == []
+    assert _commit(folder, 3_000) == Baseline(folder).head_commit()
+    assert Baseline(folder).changes(_taken(folder)) == ()
+
+
+@pytest.mark.requirement("FR-S15")
+@pytest.mark.timeout(300)
+def test_many_resets_need_no_more_descriptors(tmp_path: Path) -> None:
+    """Two thousand, in memory where there is such a place."""
+    with quick_folder(tmp_path) as folder:
+        (folder / "a.md").write_text("a\n")
+        _reset_often(folder)
+
+
+def _reset_often(folder: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, soft), hard))
+    before = open_descriptors()
     try:
-        for at_s in range(300):
+        for at_s in range(2_000):
             _commit(folder, at_s)
-            Baseline(folder).changes(_taken(folder))
+            if at_s % 10 == 0:
+                Baseline(folder).changes(_taken(folder))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert open_descriptors() <= before
 
 
 @pytest.mark.requirement("FR-S16")

@@ -11,6 +11,7 @@ def _identity() -> ServerIdentity:
     return ServerIdentity(
         version="0.1.0",
         instance_id="i",
+        started_at_ms=0,
         os_name="Linux",
         os_version="6.0.12",
         architecture="x86_64",

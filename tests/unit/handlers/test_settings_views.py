@@ -7,7 +7,7 @@ import pytest
 from protocol.errors import WireError
 from protocol.messages.threads import ThreadStartParams
 from protocol.messages.turns import TurnStartParams
-from server.agent.inputs import ThreadSettings
+from server.agent.inputs import InstructionChange, MemoryChange, ThreadSettings
 from server.handlers.settings_views import (
     change_of_thread,
     change_of_turn,
@@ -30,14 +30,14 @@ from server.handlers.threads import absolute
 )
 def test_a_thread_can_be_started_without_memory(config: dict[str, Any]) -> None:
     """In dotted keys and in nested objects."""
-    change = change_of_thread(ThreadStartParams(config=config), cwd=None)
-    assert change.use_memories is False
+    memory = change_of_thread(ThreadStartParams(config=config), cwd=None).memory
+    assert memory is not None and False in (memory.use, memory.feature)
 
 
 def test_a_thread_without_a_word_on_memory_keeps_the_defaults() -> None:
     """Nothing is overridden."""
     change = change_of_thread(ThreadStartParams(config={"model": "x"}), cwd=None)
-    assert (change.use_memories, change.dedicated_tools) == (None, None)
+    assert (change.memory, change.instruction_files) == (MemoryChange(), InstructionChange())
     assert memory_overrides(None) == {}
 
 

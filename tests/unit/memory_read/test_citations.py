@@ -14,6 +14,14 @@ from memory_read.citations import (
     CitationStripper,
     strip_citations,
 )
+from memory_read.framed import (
+    BEGINS,
+    CORRECTIONS_BEGIN,
+    CORRECTIONS_END,
+    ENDS,
+    NOTES_BEGIN,
+    NOTES_END,
+)
 
 UUID_1 = "0194f5a6-89ab-7cde-8123-000000000001"
 UUID_2 = "0194f5a6-89ab-7cde-8123-000000000002"
@@ -72,7 +80,7 @@ MESSAGES = [
 ]
 
 
-@pytest.mark.requirement("FR-R10")
+@pytest.mark.requirement("FR-R10", "MR-9-11")
 @pytest.mark.parametrize("message", MESSAGES)
 def test_every_split_of_a_stream_shows_the_same(message: str) -> None:
     """Cut in two at each position, and character by character."""
@@ -86,7 +94,30 @@ def test_every_split_of_a_stream_shows_the_same(message: str) -> None:
 
 
 @given(
-    st.lists(st.sampled_from([OPEN, CLOSE, "<oai-mem", "-citation>", "<", "/", "a", " ", BLOCK])),
+    st.lists(
+        st.sampled_from(
+            [
+                OPEN,
+                CLOSE,
+                "<oai-mem",
+                "-citation>",
+                "<",
+                "/",
+                "a",
+                " ",
+                BLOCK,
+                BEGINS,
+                ENDS,
+                "=========",
+                NOTES_BEGIN,
+                NOTES_END,
+                "========= MEMORY",
+                "`",
+                "> ",
+                "- ",
+            ]
+        )
+    ),
     st.lists(st.integers(1, 30), min_size=1),
 )
 @settings(max_examples=150, deadline=None)
@@ -139,6 +170,7 @@ def test_a_block_without_an_end_is_hidden_and_read() -> None:
     assert (visible, citation) == ("Hi", CITATION)
 
 
+@pytest.mark.requirement("MR-9-11")
 def test_an_inner_opening_tag_is_body_and_its_closing_tag_becomes_text() -> None:
     """There is no nesting."""
     assert strip_citations(f"a{OPEN}b{OPEN}c{CLOSE}d{CLOSE}e") == (f"ad{CLOSE}e", None)
@@ -179,6 +211,7 @@ def test_a_line_is_an_entry_or_nothing(line: str, entry: tuple[str, int, int, st
     assert entries(f"z:1-1|note=[z]\n{line}\r\n")[0] == ("z", 1, 1, "z")
 
 
+@pytest.mark.requirement("MR-9-10")
 def test_ids_come_from_the_first_list_and_the_older_name_only_without_it() -> None:
     """`thread_ids` counts only where there is no `rollout_ids`, in either order."""
     new, old = f"<rollout_ids>\n {UUID_1} \n\n</rollout_ids>", "<thread_ids>t</thread_ids>"
@@ -215,3 +248,27 @@ def test_a_block_that_never_ends_fills_no_memory() -> None:
         assert stripper.feed("x" * 10_000) == ""
     assert stripper.feed(f"{CLOSE}end") == "end"
     assert stripper.finish() == ("", None)
+
+
+FRAMES = [
+    (BEGINS, ENDS),
+    (NOTES_BEGIN, NOTES_END),
+    (CORRECTIONS_BEGIN, CORRECTIONS_END),
+]
+
+
+@pytest.mark.requirement("FR-F16")
+@pytest.mark.parametrize(("begins", "ends"), FRAMES)
+def test_an_echoed_memory_section_is_hidden_however_it_is_cut(begins: str, ends: str) -> None:
+    """From its beginning to its end, or to the end of the message; ordinary rules stay."""
+    for message, shown in (
+        (f"a\n{begins}\nCANARY\n{ends}\nb", "a\n\nb"),
+        (f"```\n{begins}\nCANARY {OPEN} x {CLOSE}\n{ends}\n```{BLOCK}", "```\n\n```"),
+        (f"- item {begins} CANARY", "- item "),
+        ("Title\n=========\ntext", "Title\n=========\ntext"),
+    ):
+        for size in (1, 2, 7, len(message)):
+            pieces = [message[at : at + size] for at in range(0, len(message), size)]
+            visible, _ = fed(pieces)
+            assert "".join(visible) == shown
+            assert not any("CANARY" in piece for piece in visible)

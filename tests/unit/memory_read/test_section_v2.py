@@ -18,7 +18,7 @@ RULES = {
     "owning source": "the source that owns it",
     "admit uncertainty": "admit what stays uncertain",
     "batch lookups": "lookups that do not depend on each other into one step",
-    "current instructions": "then current instructions",
+    "current instructions": "instruction files and other current instructions",
     "cite what was used": "Only memory that you really used",
     "never in pull requests": "Never put the block into a pull request",
     "explicit request": "only when the user asks for it explicitly",

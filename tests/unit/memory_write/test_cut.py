@@ -243,3 +243,20 @@ def test_no_word_of_what_went_is_left_wherever_it_was_put(data: st.DataObject) -
         again = cut_file(path, cut, ground)
         assert again.text == cut, "what was cut has nothing more to lose"
         assert "amber" in cut or path != "MEMORY.md"
+
+
+def test_a_line_of_a_note_outlives_the_heading_and_the_task_that_go() -> None:
+    note = "- the harbour lamp stays green [ad-hoc note]"
+    noted = Grounds(
+        gone=Withdrawn(frozenset({GONE}), {GONE_NAME: GONE}),
+        kept=Sources(by_name={}, texts={}),
+        evidence=Evidence(trace_of((GONE_TEXT,)), ("the harbour lamp stays green",)),
+    )
+    summary = f"v1\n\n## What's in Memory\n\n### zanzibar-7731\n\n- blue gate\n{note}\n"
+    cut = cut_file("memory_summary.md", summary, noted).text or ""
+    assert note in cut and "zanzibar" not in cut and "blue gate" not in cut
+    handbook = block(GONE_NAME, GONE, "the blue gate").replace(
+        "### rollout_summary_files", f"{note}\n\n### rollout_summary_files"
+    )
+    cut = cut_file("MEMORY.md", handbook, noted).text or ""
+    assert note in cut and GONE not in cut

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 from protocol.export import differing, schemas, write_schemas
-from protocol.methods import CLIENT_METHODS, NOTIFICATIONS, SERVER_REQUESTS
+from protocol.methods import CLIENT_METHODS, NOTIFICATIONS
+from protocol.server_requests import SERVER_REQUESTS
 
 SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"
 

@@ -42,6 +42,9 @@ def test_a_key_in_the_environment_makes_openai_the_default(
         ("\nmin_rollout_idle_hours = 2\n", 2, "did you mean `memories.min_rollout_idle_hours`"),
         ("[memories]\nbogus = 1\n", 2, "unknown key `memories.bogus`"),
         ('[memories]\nuse_memories = "yes"\n', 2, "`memories.use_memories` is ignored"),
+        ("mcp_servers = 3\n", 1, "`mcp_servers` is ignored: input should be a table"),
+        ("memories = 1\n", 1, "`memories` is ignored: input should be a table"),
+        ('[mcp_servers.a]\ncommand = "x"\nurl = "http://x"\n', 1, "and not both"),
         ("[memories]\n\nmax_unused_days = 400\n", 3, "365 is used"),
         ('model_provider = "nobody"\n', 1, "offline is used"),
         ('[memories]\nversion = "v3"\n', 2, "v1 is used"),
@@ -93,6 +96,7 @@ def test_good_keys_beside_a_bad_one_stay_in_force(tmp_path: Path) -> None:
     assert settings.memory.phase2.unused_days_max == 9
 
 
+@pytest.mark.requirement("MR-9-21")
 def test_an_override_wins_over_the_file_and_may_use_the_old_spelling(tmp_path: Path) -> None:
     """Aliases are put right in each layer before the layers are merged."""
     home = _home(tmp_path, "[memories]\ndisable_on_external_context = true\n")
@@ -117,3 +121,44 @@ def test_the_home_comes_from_the_option_then_the_environment(
     monkeypatch.setenv("MEMORYD_HOME", str(tmp_path / "from-env"))
     assert home_from_environment().root == tmp_path / "from-env"
     assert home_from_environment("~/x").root == Path.home() / "x"
+
+
+def test_tools_are_set_in_the_words_of_the_original(tmp_path: Path) -> None:
+    """Granular approvals, the mode of web search and its older switch, external context."""
+    home = _home(
+        tmp_path,
+        """
+        [approval_policy.granular]
+        sandbox_approval = true
+        rules = false
+        mcp_elicitations = true
+        [tools]
+        web_search = false
+        [memories]
+        disable_on_external_context = true
+        """,
+    )
+    settings = load_settings(home)
+    assert settings.warnings == ()
+    assert settings.approval_policy == {
+        "granular": {
+            "sandbox_approval": True,
+            "rules": False,
+            "mcp_elicitations": True,
+            "request_permissions": False,
+            "skill_approval": False,
+        }
+    }
+    assert settings.web_search == "disabled" and settings.pollutable
+    assert load_settings(home, ['web_search="live"']).web_search == "live"
+    assert load_settings(Home(tmp_path / "none")).web_search is None
+
+
+@pytest.mark.parametrize(
+    "text", ['approval_policy = "on-failure"', "approval_policy = { granular = { rules = true } }"]
+)
+def test_a_wrong_approval_policy_is_told_and_the_default_stands(text: str, tmp_path: Path) -> None:
+    """Never a looser one than was meant."""
+    settings = load_settings(_home(tmp_path, text))
+    assert settings.approval_policy == "on-request"
+    assert len(settings.warnings) == 1

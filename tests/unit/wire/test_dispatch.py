@@ -1,6 +1,5 @@
 """From a request to its one reply."""
 
-import itertools
 from typing import Any
 
 import orjson
@@ -16,9 +15,7 @@ from server.wire.peer import Introduction, Peer
 
 def make_peer() -> Peer:
     """A peer that has shaken hands."""
-    peer = Peer(
-        1, "pair", limits=WireLimits(), marker=lambda *_: b"", question_ids=itertools.count()
-    )
+    peer = Peer(1, "pair", limits=WireLimits(), marker=lambda *_: b"", answered=lambda *_: None)
     peer.introduce(Introduction(name="n", version="1"))
     return peer
 
@@ -84,6 +81,7 @@ async def test_a_parameter_with_a_strange_name_meets_no_argument() -> None:
     assert await sent(peer) == [{"id": "x", "result": {}}]
 
 
+@pytest.mark.requirement("MR-9-34")
 async def test_a_handler_that_gives_no_result_is_an_incident() -> None:
     """Not a reply without content."""
     peer = make_peer()
@@ -96,6 +94,37 @@ async def test_a_handler_that_gives_no_result_is_an_incident() -> None:
     assert reply["error"]["code"] == -32603 and set(reply["error"]["data"]) == {"incident"}
 
 
+class _Odd(EmptyResult):
+    """A result whose value has no JSON form."""
+
+    value: Any
+
+
+@pytest.mark.requirement("MR-9-34")
+async def test_a_result_that_is_no_json_is_told_by_the_sentence_of_the_original(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Without a word of what it held; the log has the rest under the number, and the next works."""
+    peer = make_peer()
+    results: list[EmptyResult] = [_Odd(value=lambda: "sk-secret"), EmptyResult()]
+
+    async def handler(call: Call, params: Any) -> EmptyResult:
+        return results.pop(0)
+
+    answers = dispatcher(handler)
+    await answers.answer(peer, REQUEST)
+    await answers.answer(peer, REQUEST)
+    refused, fine = await sent(peer)
+    number = refused["error"]["data"]["incident"]
+    assert refused["error"] == {
+        "code": -32603,
+        "message": f"failed to serialize response: incident {number}",
+        "data": {"incident": number},
+    }
+    assert number in caplog.text and "sk-secret" not in caplog.text
+    assert fine == {"id": 1, "result": {}}
+
+
 def test_a_method_without_a_handler_stops_the_start() -> None:
     """And so does one with two, or one that is not in the list."""
 
@@ -106,7 +135,7 @@ def test_a_method_without_a_handler_stops_the_start() -> None:
     assert len(table(*every)) == len(CLIENT_METHODS)
     with pytest.raises(ValueError, match="without a handler: account/read"):
         table(*[one for one in every if one.method.name != "account/read"])
-    with pytest.raises(ValueError, match="account/read is bound twice"):
+    with pytest.raises(ValueError, match=f"{CLIENT_METHODS[-1].name} is bound twice"):
         table(*every, every[-1])
     stranger = Method("x/y", THREAD_DELETE.params, EmptyResult, "s")
     with pytest.raises(ValueError, match="no listed method: x/y"):

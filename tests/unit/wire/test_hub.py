@@ -9,8 +9,8 @@ from protocol.messages.threads import ThreadIdNotice
 from protocol.methods import (
     AGENT_MESSAGE_DELTA,
     MEMORY_PROGRESS,
-    THREAD_CLOSED,
     THREAD_DELETED,
+    THREAD_REVERTED,
     NotificationType,
 )
 from server.wire.hub import Hub
@@ -50,10 +50,10 @@ async def test_a_thread_is_heard_by_its_listeners_and_a_broadcast_by_all() -> No
     listener, other = join(hub), join(hub)
     hub.subscribe(listener, THREAD)
     hub.subscribe(listener, THREAD)
-    hub.publish(THREAD_CLOSED, NOTICE, thread_id=THREAD)
+    hub.publish(THREAD_REVERTED, NOTICE, thread_id=THREAD)
     hub.publish(THREAD_DELETED, NOTICE, thread_id=THREAD)
-    hub.publish(THREAD_CLOSED, NOTICE, thread_id=ThreadId("another"))
-    assert await heard(listener) == ["thread/closed", "thread/deleted"]
+    hub.publish(THREAD_REVERTED, NOTICE, thread_id=ThreadId("another"))
+    assert await heard(listener) == ["thread/reverted", "thread/deleted"]
     assert await heard(other) == ["thread/deleted"]
 
 
@@ -116,8 +116,8 @@ async def test_one_peer_can_be_told_alone() -> None:
     """After a resume, for example."""
     hub = make_hub()
     one, other = join(hub), join(hub)
-    hub.tell(one, THREAD_CLOSED, NOTICE, thread_id=THREAD)
-    assert await heard(one) == ["thread/closed"]
+    hub.tell(one, THREAD_REVERTED, NOTICE, thread_id=THREAD)
+    assert await heard(one) == ["thread/reverted"]
     assert await heard(other) == []
 
 

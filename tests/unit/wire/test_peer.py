@@ -1,14 +1,10 @@
 """The outbox of a peer: what is dropped, what is told, and when it is too slow."""
 
 import asyncio
-import itertools
 from typing import Any
 
-import orjson
 import pytest
 
-from protocol.jsonrpc import Response
-from protocol.messages.handshake import ServerLagged
 from server.wire.limits import WireLimits
 from server.wire.peer import Introduction, Peer
 from server.wire.transport import TOO_SLOW, Ending
@@ -22,7 +18,7 @@ def make_peer(**bounds: Any) -> Peer:
         "pair",
         limits=WireLimits(**settings),
         marker=lambda thread_id, dropped: f"lag {thread_id} {dropped}".encode(),
-        question_ids=itertools.count(),
+        answered=lambda *_: None,
     )
 
 
@@ -131,24 +127,3 @@ async def test_the_writer_wakes_for_a_message_and_for_the_end() -> None:
     await asyncio.sleep(0)
     peer.end(1000, "")
     assert await waiting == []
-
-
-async def test_a_question_is_answered_once_or_ends_without_an_answer() -> None:
-    """By the client, by the deadline, or because the client left; nothing stays open."""
-    peer = make_peer(questions_max=1)
-    params = ServerLagged(thread_id=None, dropped=0)
-    asking = asyncio.create_task(peer.ask("some/question", params, deadline_s=None))
-    [sent] = await peer.take()
-    question = orjson.loads(sent)
-    assert question["method"] == "some/question" and question["id"] == 0
-    assert await peer.ask("one/more", params, deadline_s=None) is None  # over the bound
-    reply = Response(id=question["id"], result={"decision": "accept"}, error=None)
-    peer.answer(reply)
-    peer.answer(reply)  # late: ignored
-    assert await asking == reply
-    assert await peer.ask("no/time", params, deadline_s=0) is None
-    left = asyncio.create_task(peer.ask("to/nobody", params, deadline_s=None))
-    await asyncio.sleep(0)
-    peer.cut(1001, "")
-    assert await left is None
-    assert await peer.ask("after/it", params, deadline_s=None) is None

@@ -1,0 +1,1 @@
+"""What a command that an agent runs may reach, and the means that hold it there."""

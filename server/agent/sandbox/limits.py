@@ -1,0 +1,36 @@
+"""Bounds of one confined command, each for one process of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxLimits:
+    """Generous for builds, narrow enough that a runaway does not take the machine along."""
+
+    processes_max: int = 4_096
+    """Of the sandbox; not counted by the kernel where the server runs as root."""
+    private_bytes_max: int = 16 << 30
+    """Writable private memory; what is only reserved does not count."""
+    file_bytes_max: int = 16 << 30
+    open_files_max: int = 65_536
+    cpu_seconds_max: int = 6 * 3_600
+
+    def as_rlimits(self) -> Mapping[str, int]:
+        """By the names of the system."""
+        return {
+            "RLIMIT_CORE": 0,
+            "RLIMIT_NPROC": self.processes_max,
+            "RLIMIT_DATA": self.private_bytes_max,
+            "RLIMIT_FSIZE": self.file_bytes_max,
+            "RLIMIT_NOFILE": self.open_files_max,
+            "RLIMIT_CPU": self.cpu_seconds_max,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeLimits:
+    """Bounds of the test that a sandbox must pass before it is used."""
+
+    seconds_max: int = 20
+    answer_bytes_max: int = 65_536

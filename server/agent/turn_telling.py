@@ -1,0 +1,137 @@
+"""What one turn tells of itself, beside its items: begin, usage, limits, faults, end."""
+
+from collections.abc import Callable
+from typing import Any
+
+from server.agent.active_turn import ActiveTurn
+from server.agent.conversation import Conversation
+from server.agent.errors import ProviderFailed
+from server.agent.events import (
+    ErrorTold,
+    RateLimits,
+    TokenUsage,
+    TurnCompleted,
+    TurnFailed,
+    TurnFault,
+    TurnStarted,
+)
+from server.agent.models.base import Completed, TokenUse
+from server.agent.models.quota import NOTHING_TOLD
+from server.agent.providers import Providers
+from server.agent.recorder import Recorder, snake_use
+from state.rollouts.lines import token_count
+
+
+class TurnTelling:
+    """Of one turn; made and used by the task that runs it."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        turn: ActiveTurn,
+        recorder: Recorder,
+        providers: Providers,
+        *,
+        window: Callable[[], int | None],
+    ) -> None:
+        self._conversation = conversation
+        self._turn = turn
+        self._recorder = recorder
+        self._providers = providers
+        self._window = window
+
+    def started(self) -> None:
+        """Its begin."""
+        turn = self._turn
+        assert turn.started_at_s is not None
+        self._conversation.tell(
+            TurnStarted(
+                thread_id=self._conversation.thread_id,
+                turn_id=turn.turn_id,
+                started_at_s=turn.started_at_s,
+            )
+        )
+
+    def retry(self, failed: ProviderFailed) -> None:
+        """A model call that failed and is tried again."""
+        fault = TurnFault(message=failed.message, error_info=failed.error_info)
+        self._error(fault, will_retry=True)
+
+    def _error(self, fault: TurnFault, *, will_retry: bool) -> None:
+        self._conversation.tell(
+            ErrorTold(
+                thread_id=self._conversation.thread_id,
+                turn_id=self._turn.turn_id,
+                error=fault,
+                will_retry=will_retry,
+            )
+        )
+
+    def use(self, completed: Completed) -> None:
+        """The tokens of a response, and what its provider said about its limits."""
+        conversation = self._conversation
+        provider = self._providers.get(conversation.settings.provider)
+        conversation.total = conversation.total + completed.use
+        self._providers.note_limits(provider.name, completed.rate_limits)
+        self.tokens(completed.use)
+        self.limits(self._providers.limits_told(provider.name) or NOTHING_TOLD)
+
+    def tokens(self, last: TokenUse) -> None:
+        """The tokens of the last response, and of the whole thread."""
+        conversation, window = self._conversation, self._window()
+        conversation.last_use = last
+        self._recorder.hold(
+            token_count(
+                total=snake_use(conversation.total),
+                last=snake_use(last),
+                context_window=window,
+            )
+        )
+        conversation.tell(
+            TokenUsage(
+                thread_id=conversation.thread_id,
+                turn_id=self._turn.turn_id,
+                total=conversation.total,
+                last=last,
+                context_window=window,
+            )
+        )
+
+    def limits(self, rate_limits: Any) -> None:
+        """What the provider said about its limits."""
+        self._conversation.tell(
+            RateLimits(
+                thread_id=self._conversation.thread_id,
+                turn_id=self._turn.turn_id,
+                rate_limits=rate_limits,
+            )
+        )
+
+    def end(self, fault: TurnFault | None) -> None:
+        """Its end, after the fault that caused it."""
+        turn, thread_id = self._turn, self._conversation.thread_id
+        assert turn.started_at_s is not None and turn.ended_at_ms is not None
+        if fault is not None:
+            self._error(fault, will_retry=False)
+            self._conversation.tell(
+                TurnFailed(
+                    thread_id=thread_id,
+                    turn_id=turn.turn_id,
+                    error=fault,
+                    started_at_s=turn.started_at_s,
+                    completed_at_s=turn.ended_at_ms // 1000,
+                    duration_ms=turn.duration_ms or 0,
+                )
+            )
+            return
+        self._conversation.tell(
+            TurnCompleted(
+                thread_id=thread_id,
+                turn_id=turn.turn_id,
+                status="interrupted" if turn.life.status == "interrupted" else "completed",
+                final_item=turn.final_message,
+                started_at_s=turn.started_at_s,
+                completed_at_s=turn.ended_at_ms // 1000,
+                duration_ms=turn.duration_ms or 0,
+            )
+        )

@@ -1,0 +1,107 @@
+"""This machine, as far as agents may use it: the sandbox, what runs in it, the tools on top.
+
+Joined once from the settings and the environment; nothing is started or tried before the first
+command.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from server.agent.command_rules import CommandRules
+from server.agent.sandbox.environment import EnvironmentPolicy
+from server.agent.sandbox.policy import Places
+from server.agent.sandbox.sandbox import Sandbox
+from server.agent.tools.shell import ExecCommand
+from server.agent.tools.shell_run import ShellParts
+from server.agent.tools.stage import StagedTool
+from server.agent.tools.terminals import Terminals
+from server.agent.tools.write_stdin import WriteStdin
+from server.environment import (
+    claude_home_from_environment,
+    codex_home_from_environment,
+    inherited,
+    temporary_folder,
+)
+from server.settings import Settings
+from state.clock import Clock
+from state.home import Home
+from state.ids import ThreadId
+
+_SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What commands run with, and what runs."""
+
+    shell: ShellParts
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """Holds commands where they belong."""
+        return self.shell.sandbox
+
+    @property
+    def terminals(self) -> Terminals:
+        """Commands that run on in the background."""
+        return self.shell.terminals
+
+    def tools(self, rules: CommandRules, kept: tuple[str, ...]) -> tuple[StagedTool, ...]:
+        """The tools that need a machine; `kept` is what patches leave alone."""
+        return ExecCommand(self.shell, rules, kept), WriteStdin(self.shell)
+
+    async def release(self, thread_id: ThreadId) -> None:
+        """End everything that a thread left running."""
+        await self.terminals.end_all(thread_id)
+
+    async def close(self) -> None:
+        """End everything."""
+        await self.terminals.close()
+
+
+def machine_of(settings: Settings, clock: Clock) -> Machine:
+    """The machine of a server with these settings."""
+    return Machine(
+        shell=ShellParts(
+            sandbox=Sandbox(places_of(settings.home)),
+            terminals=Terminals(),
+            clock=clock,
+            inherited=inherited,
+            environment=_environment(settings.shell_environment),
+            shell=next((one for one in _SHELLS if os.access(one, os.X_OK)), "/bin/sh"),
+        )
+    )
+
+
+def places_of(home: Home) -> Places:
+    """Where our home, the user's home and those of other agents are."""
+    claude = claude_home_from_environment()
+    user_home, tmpdir = Path.home(), temporary_folder()
+    secrets = (
+        codex_home_from_environment(),
+        claude / ".credentials.json",
+        user_home / ".claude.json",
+    )
+    return Places(
+        home=_real(home.root),
+        user_home=_real(user_home),
+        hidden=tuple(_real(one) for one in secrets),
+        tmpdir=None if tmpdir is None else _real(tmpdir),
+    )
+
+
+def _real(path: Path) -> PurePosixPath:
+    return PurePosixPath(os.path.realpath(path))
+
+
+def _environment(written: Mapping[str, Any]) -> EnvironmentPolicy:
+    return EnvironmentPolicy(
+        inherit=written["inherit"],
+        ignore_default_excludes=written["ignore_default_excludes"],
+        exclude=tuple(written["exclude"]),
+        include_only=tuple(written["include_only"]),
+        values=written["set"],
+    )

@@ -1,0 +1,60 @@
+"""Fifty WebSocket clients on ten threads, and three bad ones: what is relayed, how soon it answers.
+
+Each turn streams two hundred pieces a millisecond apart to five subscribers; pieces that arrive
+together may be told as one notification, so both are counted. Ours runs a second
+time in a server that notes how late its event loop wakes, which the first is not to be burdened by.
+"""
+
+import asyncio
+from pathlib import Path
+
+from tests.bench.clients import ws_client
+from tests.bench.figures import Figures, options, percentile, report, spread
+from tests.bench.sides import Side, cpu_s, home_of, model, rss_mib, sides, ws_server
+from tests.support.many_clients import CLIENTS, THREADS, Load, lags_ms, probed
+
+PIECES = 200
+TEXT = f"paced:{PIECES}"
+SUBSCRIBERS = CLIENTS // THREADS
+
+
+async def measure(side: Side, *, rounds: int) -> Figures:
+    """One load; of ours a second one for the lag."""
+    with model() as model_port:
+        with home_of(side, model_port=model_port) as home, ws_server(home) as (process, port):
+            async with ws_client(port):  # it is up
+                pass
+            load = Load(f"ws://127.0.0.1:{port}", TEXT, str(home.user))
+            before = cpu_s(process.pid)
+            measured = await load.run(rounds)
+            figures = {
+                "pieces relayed per s": measured.turns * PIECES * SUBSCRIBERS / measured.seconds,
+                "delta notifications per s": measured.deltas_per_s,
+                "turns per s": measured.turns / measured.seconds,
+                "CPU ms a turn": (cpu_s(process.pid) - before) / measured.turns * 1000,
+                "resident MiB": rss_mib(process.pid),
+                "faults": len(measured.faults),
+            }
+            figures |= spread("thread/start", measured.start_ms)
+            figures |= spread("turn/start answered", measured.answered_ms)
+        if side.ours:
+            with home_of(side, model_port=model_port) as home:
+                async with probed(home.path, home.environment) as (process, url):
+                    await Load(url, TEXT, str(home.user)).run(rounds)
+                    lags = await lags_ms(process)
+            figures |= {
+                "loop lag median ms": percentile(lags, 50),
+                "loop lag p99 ms": percentile(lags, 99),
+            }
+    return figures
+
+
+def main(reference: Path | None, *, quick: bool) -> dict[str, Figures]:
+    """Every side."""
+    rounds = 10 if quick else 50
+    return {one.name: asyncio.run(measure(one, rounds=rounds)) for one in sides(reference)}
+
+
+if __name__ == "__main__":
+    given = options(__doc__)
+    report("load", main(given.reference, quick=given.quick))

@@ -1,0 +1,196 @@
+"""What a confined command can do, what bounds it, and what happens where nothing can confine it."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from server.agent.sandbox import launch as launching
+from server.agent.sandbox.launch import Command, Means
+from server.agent.sandbox.policy import FullAccess, Reach, ReadOnly, WorkspaceWrite
+from server.agent.sandbox.sandbox import CannotRun, Missing, Ready, Sandbox
+from server.agent.sandbox.survey import Ground, survey
+from server.agent.tools.processes import start_process
+from tests.support.confined import World, each_means, listening_server, skip_without
+
+
+@pytest.fixture(params=each_means())
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
+    """A world around a sandbox of each means."""
+    means: Means = request.param
+    skip_without(means)
+    made = World(root=tmp_path, means=means)
+    made.build()
+    return made
+
+
+async def test_a_project_can_be_worked_in(world: World) -> None:
+    """Files are made, changed, moved and removed; programs of the system run."""
+    ran = await world.shell(
+        "cd sub && echo a > made && cat made && mv made moved && mkdir -p deep/er && "
+        "cp moved deep/er/x && chmod 700 deep && rm -r deep && rm moved && "
+        "echo text | sort | wc -l && cat < /dev/null && head -c 3 /dev/urandom | wc -c && "
+        "(echo in a child; exit 0) && ls"
+    )
+    assert ran.exit_code == 0, ran.output
+    assert [one.name for one in (world.work / "sub").iterdir()] == ["file.txt"]
+
+
+async def test_an_interpreter_with_its_packages_and_children_runs(world: World) -> None:
+    """Threads, pipes, a pair of sockets and subprocesses are what builds are made of."""
+    ran = await world.python(
+        "import subprocess, threading, socket, tempfile, os\n"
+        "os.environ['TMPDIR'] = os.getcwd() + '/sub'\n"
+        "t = threading.Thread(target=print, args=('thread',)); t.start(); t.join()\n"
+        "a, b = socket.socketpair(); a.sendall(b'x'); print(b.recv(1))\n"
+        "print(subprocess.run([__import__('sys').executable, '-I', '-S', '-c', 'print(1+1)'],\n"
+        "      capture_output=True, text=True).stdout)\n"
+        "tempfile.NamedTemporaryFile(dir='sub').write(b'x')\n"
+    )
+    assert ran.exit_code == 0 and "thread" in ran.output and "2" in ran.output, ran.output
+
+
+async def test_read_only_means_nothing_is_written(world: World) -> None:
+    """Not even in the project; reading stays possible."""
+    ran = await world.shell("cat sub/file.txt; touch sub/new; touch new", policy=ReadOnly())
+    assert "in the project" in ran.output and ran.exit_code != 0
+    assert sorted(one.name for one in world.work.iterdir()) == [".git", "planted", "sub"]
+
+
+async def test_the_network_is_there_where_the_policy_allows_it(world: World) -> None:
+    """And sockets of other programs still are not."""
+    policy = replace(world.policy, network=True)
+    with listening_server(world) as server:
+        code = "import socket\n"
+        code += f"socket.create_connection(('127.0.0.1', {server.told['port']}), 5)\nprint('tcp')\n"
+        code += "print(socket.getaddrinfo('localhost', 80) != [])\n"
+        ran = await world.python(code, policy=policy)
+        assert ran.output == "tcp\nTrue\n" and server.reached()
+        for name in ("unix", "relay"):
+            one = f"import socket\nsocket.socket(socket.AF_UNIX).connect({server.told[name]!r})"
+            assert (await world.python(one, policy=policy)).exit_code != 0
+        assert not server.reached()
+
+
+async def test_further_roots_are_written_and_a_thread_reads_its_own_memory_only(
+    world: World,
+) -> None:
+    """The rest of the home stays hidden around it."""
+    root = world.home / "memories_v3" / "projects"
+    policy = replace(world.policy, roots=(str(world.outside),))
+    ran = await world.shell(
+        f"cat {root}/own/summary.md; echo > {root}/own/new; cat {root}/other/summary.md; "
+        f"echo x > {world.outside}/new",
+        policy=policy,
+        readable=(str(root / "own"),),
+    )
+    assert "what this project knows" in ran.output and "the-secret" not in ran.output
+    assert (world.outside / "new").exists() and not (root / "own" / "new").exists()
+
+
+async def test_a_home_inside_the_project_is_hidden_too(world: World) -> None:
+    """As with MEMORYD_HOME set to a folder of the project; the folders around it stay in place."""
+    nested = world.work / "sub" / "deep" / "memoryd"
+    (world.work / "sub" / "deep").mkdir()
+    world.home.rename(nested)
+    places = replace(world.places(), home=type(world.places().home)(nested))
+    proved = await world.sandbox().status()
+    assert isinstance(proved, Ready)
+    sandbox = Sandbox(places, proved=proved)
+    script = f"cat {nested}/keys/access; mv sub other; mv sub/deep sub/other; cat sub/file.txt"
+    launch = await sandbox.prepare(
+        Command(argv=["/bin/sh", "-c", script], cwd=str(world.work), policy=world.policy,
+                environment={"PATH": "/usr/bin:/bin"})
+    )  # fmt: skip
+    assert not isinstance(launch, CannotRun)
+    out = bytearray()
+    process = await start_process(launch, lambda _, data: out.extend(data))
+    await process.ended.wait()
+    assert b"the-secret" not in out and b"in the project" in out
+    assert (nested / "keys" / "access").exists()
+
+
+async def test_memory_files_and_core_dumps_are_bounded(world: World) -> None:
+    """Each process by its own limits, which it cannot raise."""
+    small = world.with_limits(private_bytes_max=256 << 20, file_bytes_max=1 << 20)
+    ran = await small.python("x = bytearray(512 << 20)\nprint('allocated')")
+    assert "allocated" not in ran.output and ran.exit_code != 0
+    ran = await small.shell("head -c 5000000 /dev/zero > big; ulimit -c; ulimit -f unlimited")
+    big = world.work / "big"
+    assert not big.exists() or big.stat().st_size <= 1 << 20
+    assert ran.exit_code != 0
+
+
+async def test_a_flood_of_processes_is_bounded(world: World) -> None:
+    """The kernel counts them, except for root."""
+    if os.geteuid() == 0:
+        pytest.skip("the kernel does not count processes of root")
+    ran = await world.with_limits(processes_max=40).shell(
+        "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 "
+        "31 32 33 34 35 36 37 38 39 40 41 42 43 44 45; do sleep 5 & done; echo all"
+    )
+    assert "all" not in ran.output
+
+
+async def test_the_sandbox_is_not_built_by_what_a_command_brings(world: World) -> None:
+    """Its variables and the programs of its folder never reach the program that confines."""
+    for name in ("bwrap", "prlimit", "setsid", "python3"):
+        fake = world.work / name
+        fake.write_text("#!/bin/sh\necho fake\n")
+        fake.chmod(0o755)
+    environment = {"PATH": f"{world.work}:/usr/bin:/bin", "LD_PRELOAD": str(world.work / "evil.so")}
+    ready = await world.sandbox().status()
+    assert isinstance(ready, Ready)
+    prepared = await world.sandbox().prepare(
+        Command(argv=["/bin/echo", "real"], cwd=str(world.work), policy=world.policy,
+                environment=environment)
+    )  # fmt: skip
+    assert not isinstance(prepared, CannotRun)
+    prepared.abandon()
+    assert "LD_PRELOAD" not in prepared.environment
+    assert str(world.work) not in prepared.environment["PATH"]
+    assert all(not word.startswith(str(world.work)) for word in prepared.argv)
+
+
+async def test_without_any_means_nothing_runs_unless_full_access_was_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reason names what to do."""
+    world = World(root=tmp_path, means=None)
+    world.build()
+    monkeypatch.setattr(launching, "program_path", lambda name: None)
+    monkeypatch.setattr("server.agent.sandbox.sandbox.program_path", lambda name: None)
+    sandbox = Sandbox(world.places(), means=("bubblewrap",))
+    assert isinstance(await sandbox.status(), Missing)
+    command = Command(argv=["/bin/echo", "x"], cwd=str(world.work), policy=WorkspaceWrite(),
+                      environment={})  # fmt: skip
+    refused = await sandbox.prepare(command)
+    assert isinstance(refused, CannotRun) and refused.sandbox_missing
+    assert "bwrap is not installed" in refused.reason and "bubblewrap" in refused.reason
+    ran = await world.run(["/bin/echo", "free"], policy=FullAccess())
+    assert ran.output == "free\n"
+
+
+async def test_a_sandbox_that_lets_something_through_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The probe notices when a mask is missing."""
+    for means in each_means():
+        skip_without(means)
+    world = World(root=tmp_path, means=None)
+    world.build()
+
+    def without_masks(reach: Reach) -> Ground:
+        return replace(survey(reach), hidden_folders=(), hidden_files=())
+
+    monkeypatch.setattr("server.agent.sandbox.sandbox.survey", without_masks)
+    status = await Sandbox(world.places()).status()
+    assert isinstance(status, Missing)
+    assert all("a hidden file could be read" in reason for reason in status.reasons.values())
+
+
+async def test_a_command_that_does_not_exist_says_so(world: World) -> None:
+    """As an exit code and a line, not as an error of ours."""
+    ran = await world.run(["/does/not/exist"])
+    assert ran.exit_code in (1, 126, 127) and "/does/not/exist" in ran.output

@@ -1,0 +1,304 @@
+"""Fifty WebSocket clients on ten threads with streaming turns, and three that behave badly.
+
+`await Load(url, text).run(rounds)` gives what was measured; `faults` lists what any healthy client
+missed or was told twice. The bad ones: one reads nothing, one comes and leaves, one sends garbage.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import sys
+import time
+from asyncio.subprocess import PIPE, Process
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+CLIENTS, THREADS = 50, 10
+PATIENCE_S = 60.0
+PROBED = Path(__file__).with_name("probed_server.py")
+GARBAGE: tuple[str | bytes, ...] = (
+    "{",
+    "[]",
+    "[1, 2]",
+    "null",
+    '"text"',
+    '{"id": null, "method": "thread/list"}',
+    '{"id": 1.5, "method": "thread/list", "params": {}}',
+    '{"id": "g7", "method": "no/such/method", "params": {}}',
+    '{"id": "g8", "method": "turn/start", "params": {"threadId": "none"}}',
+    '{"id": "g9", "method": "thread/read", "params": [1]}',
+    '{"id": "g10", "result": {"decision": "accept"}}',
+    '{"method": "initialized", "params": 5}',
+    b"\x00\xff binary",
+    "x" * 10_000,
+)
+
+
+@dataclass(slots=True)
+class Measured:
+    """What one load was like."""
+
+    faults: list[str] = field(default_factory=list)
+    start_ms: list[float] = field(default_factory=list)
+    answered_ms: list[float] = field(default_factory=list)
+    turns: int = 0
+    deltas: int = 0
+    seconds: float = 0.0
+    reconnects: int = 0
+    garbage: int = 0
+
+    @property
+    def deltas_per_s(self) -> float:
+        """Delta notifications that all clients together got."""
+        return self.deltas / self.seconds if self.seconds else 0.0
+
+
+class Attached:
+    """One healthy client; counts what ends for it."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+        self._ids = itertools.count(1)
+        self._replies: dict[Any, asyncio.Future[dict[str, Any]]] = {}
+        self._changed = asyncio.Condition()
+        self.turns: Counter[str] = Counter()
+        self.items: Counter[tuple[str, str]] = Counter()
+        self.deltas = self.lagged = 0
+        self._reader = asyncio.create_task(self._read())
+
+    @classmethod
+    async def to(cls, url: str) -> "Attached":
+        """Connected and introduced."""
+        client = cls(await connect(url, compression=None, max_size=None, ping_interval=None))
+        info = {"name": "load", "version": "1"}
+        capabilities = {"experimentalApi": True}
+        await client.call("initialize", {"clientInfo": info, "capabilities": capabilities})
+        return client
+
+    async def call(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The result."""
+        number = next(self._ids)
+        waiting = asyncio.get_running_loop().create_future()
+        self._replies[number] = waiting
+        frame = {"id": number, "method": method, "params": params}
+        await self._socket.send(orjson.dumps(frame), text=True)
+        reply = await asyncio.wait_for(waiting, PATIENCE_S)
+        assert "result" in reply, (method, reply)
+        result: dict[str, Any] = reply["result"]
+        return result
+
+    async def until(self, predicate: Callable[[], bool]) -> None:
+        """Until something that was told makes it true."""
+        async with asyncio.timeout(PATIENCE_S), self._changed:
+            await self._changed.wait_for(predicate)
+
+    async def leave(self) -> None:
+        """Close, and wait until all is read."""
+        await self._socket.close()
+        await self._reader
+
+    async def send(self, frame: str | bytes) -> None:
+        """Send whatever it is."""
+        await self._socket.send(frame)
+
+    async def vanish(self) -> None:
+        """End the connection without a word."""
+        self._socket.transport.abort()
+        await asyncio.wait({self._reader})
+
+    async def pause(self) -> None:
+        """Read nothing more, not even from the system's buffers."""
+        self._reader.cancel()
+        await asyncio.wait({self._reader})
+        self._socket.transport.pause_reading()
+
+    async def _read(self) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            while True:
+                frame = orjson.loads(await self._socket.recv(decode=False))
+                if "method" not in frame:
+                    waiting = self._replies.pop(frame["id"], None)
+                    if waiting is not None:
+                        waiting.set_result(frame)
+                else:
+                    await self._told(frame["method"], frame.get("params") or {})
+
+    async def _told(self, method: str, params: Mapping[str, Any]) -> None:
+        if method == "item/agentMessage/delta":
+            self.deltas += 1
+        elif method == "server/lagged":
+            self.lagged += 1
+        elif method == "item/completed":
+            self.items[params["turnId"], params["item"]["id"]] += 1
+        elif method == "turn/completed":
+            async with self._changed:
+                self.turns[params["turn"]["id"]] += 1
+                self._changed.notify_all()
+
+
+class Load:
+    """The clients and the threads of one run against one server."""
+
+    def __init__(self, url: str, text: str, cwd: str) -> None:
+        self._url, self._text, self._cwd = url, text, cwd
+        self.measured = Measured()
+        self._threads: list[str] = []
+        self._clients: list[Attached] = []
+        self._turn_ids: dict[str, list[str]] = {}
+        self._over = asyncio.Event()
+
+    async def run(self, rounds: int, sample: Callable[[], None] = lambda: None) -> Measured:
+        """That many turns in each thread, `sample` called after each of the first thread."""
+        self._clients = [await Attached.to(self._url) for _ in range(CLIENTS)]
+        for client in self._clients[:THREADS]:
+            await self._first_turn(client)
+        for number, client in enumerate(self._clients[THREADS:]):
+            await client.call("thread/resume", {"threadId": self._threads[number % THREADS]})
+        for client in self._clients:  # what was before is no part of what all of them see
+            client.items.clear()
+        paused = await self._paused()
+        bad = [asyncio.create_task(one) for one in (self._reconnecting(), self._garbage())]
+        began = time.perf_counter()
+        before = sum(client.deltas for client in self._clients)
+        await asyncio.gather(*(self._turns(at, rounds, sample) for at in range(THREADS)))
+        await self._all_told()
+        self.measured.seconds = time.perf_counter() - began
+        self.measured.deltas = sum(client.deltas for client in self._clients) - before
+        self._over.set()
+        await asyncio.gather(*bad)
+        await paused.vanish()
+        for client in self._clients:
+            await client.leave()
+        self._compare()
+        return self.measured
+
+    async def _first_turn(self, client: Attached) -> None:
+        began = time.perf_counter()
+        started = await client.call("thread/start", {"cwd": self._cwd})
+        self.measured.start_ms.append((time.perf_counter() - began) * 1000)
+        thread_id = str(started["thread"]["id"])
+        self._threads.append(thread_id)
+        self._turn_ids[thread_id] = []
+        await self._turn(client, thread_id)
+        self._turn_ids[thread_id].clear()
+
+    async def _turns(self, at: int, rounds: int, sample: Callable[[], None]) -> None:
+        client, thread_id = self._clients[at], self._threads[at]
+        for _ in range(rounds):
+            self.measured.answered_ms.append(await self._turn(client, thread_id))
+            self.measured.turns += 1
+            if at == 0:
+                sample()
+
+    async def _turn(self, client: Attached, thread_id: str) -> float:
+        words = [{"type": "text", "text": self._text}]
+        began = time.perf_counter()
+        reply = await client.call("turn/start", {"threadId": thread_id, "input": words})
+        answered_ms = (time.perf_counter() - began) * 1000
+        turn_id = str(reply["turn"]["id"])
+        self._turn_ids[thread_id].append(turn_id)
+        await client.until(lambda: client.turns[turn_id] > 0)
+        return answered_ms
+
+    async def _all_told(self) -> None:
+        for number, client in enumerate(self._clients):
+            wanted = self._turn_ids[self._threads[number % THREADS]]
+            try:
+                await client.until(lambda: all(client.turns[one] for one in wanted))  # noqa: B023
+            except TimeoutError:
+                missing = [one for one in wanted if not client.turns[one]]
+                self.measured.faults.append(f"client {number} was not told {missing} ended")
+
+    def _compare(self) -> None:
+        """Each turn and each item ended once for each subscriber, and for all the same ones."""
+        faults = self.measured.faults
+        for at, thread_id in enumerate(self._threads):
+            group = self._clients[at::THREADS]
+            for number, client in enumerate(group):
+                name = f"client {at + number * THREADS}"
+                faults += [
+                    f"{name}: {turn} ended {client.turns[turn]} times"
+                    for turn in self._turn_ids[thread_id]
+                    if client.turns[turn] != 1
+                ]
+                told = client.items.items()
+                faults += [f"{name}: {item} ended {many} times" for item, many in told if many != 1]
+                if client.items != group[0].items:
+                    faults.append(f"{name} saw other items than client {at}")
+                if client.lagged:
+                    faults.append(f"{name} was told {client.lagged} times that it is behind")
+
+    async def _paused(self) -> Attached:
+        """Subscribed to everything, and reads nothing from now on."""
+        client = await Attached.to(self._url)
+        for thread_id in self._threads:
+            await client.call("thread/resume", {"threadId": thread_id})
+        await client.pause()
+        return client
+
+    async def _reconnecting(self) -> None:
+        async def once() -> None:
+            client = await Attached.to(self._url)
+            await client.call("thread/resume", {"threadId": self._threads[0]})
+            await client.vanish()
+            self.measured.reconnects += 1
+
+        await self._each(1.0, once)
+
+    async def _garbage(self) -> None:
+        """The connection lives through all of it, and a request is still answered behind it."""
+        client = await Attached.to(self._url)
+
+        async def once() -> None:
+            for frame in GARBAGE:
+                await client.send(frame)
+                self.measured.garbage += 1
+
+        await self._each(0.1, once)
+        await client.call("thread/loaded/list", {})
+        await client.leave()
+
+    async def _each(self, seconds: float, once: Callable[[], Awaitable[None]]) -> None:
+        while not self._over.is_set():
+            await once()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._over.wait(), seconds)
+
+
+@asynccontextmanager
+async def probed(home: Path, env: Mapping[str, str]) -> AsyncIterator[tuple[Process, str]]:
+    """A server in a process of its own that notes how late its loop wakes, and its URL."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(PROBED),
+        home,
+        env=env,
+        stdin=PIPE,
+        stdout=PIPE,
+        limit=1 << 24,
+    )
+    assert process.stdout is not None
+    try:
+        url = (await process.stdout.readline()).decode().strip()
+        assert url, "the server did not start"
+        yield process, url
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def lags_ms(process: Process) -> list[float]:
+    """Stop such a server; the lags of its loop."""
+    out, _ = await asyncio.wait_for(process.communicate(b""), 60)
+    lags: list[float] = json.loads(out)
+    return lags

@@ -1,0 +1,179 @@
+"""Files changed by a model, over the wire: what policies allow, what clients see, what git says."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.homes import provider_config, serving
+from tests.support.responses_server import Call, ResponsesServer, calls, says
+from tests.support.wire import KINDS, Kind, WireClient
+
+APPROVAL = "item/fileChange/requestApproval"
+
+
+class _Scene:
+    def __init__(self, client: WireClient, model: ResponsesServer, project: Path) -> None:
+        self.client = client
+        self.project = project
+        self.model = model
+
+    async def thread(self, **given: Any) -> str:
+        """A thread that may write its project and may ask."""
+        wanted = {"cwd": str(self.project), "sandbox": "workspace-write", **given}
+        started = await self.client.request(
+            "thread/start", {"approvalPolicy": "on-request", **wanted}
+        )
+        return str(started["thread"]["id"])
+
+    async def patch(self, thread_id: str, *lines: str, function: bool = False) -> None:
+        """A turn in which the model sends that patch."""
+        text = "\n".join(["*** Begin Patch", *lines, "*** End Patch"])
+        given: Any = json.dumps({"input": text}) if function else text
+        call = Call(name="apply_patch", arguments=given, custom=not function)
+        self.model.script(calls(call), says("done"))
+        words = [{"type": "text", "text": "go"}]
+        await self.client.request("turn/start", {"threadId": thread_id, "input": words})
+
+    async def ended(self) -> str:
+        """What the model was told, once the turn has ended."""
+        turn = (await self.client.notification("turn/completed"))["turn"]
+        assert turn["status"] == "completed", turn
+        return str(self.model.requests[-1].body["input"][-1]["output"])
+
+    def items(self) -> list[dict[str, Any]]:
+        """The completed changes so far."""
+        told = [one["params"]["item"] for one in self.client.notifications("item/completed")]
+        return [one for one in told if one["type"] == "fileChange"]
+
+
+@asynccontextmanager
+async def _scene(folder: Path, kind: Kind = "pair") -> AsyncIterator[_Scene]:
+    project = folder / "project"
+    project.mkdir()
+    async with ResponsesServer() as model:
+        config = provider_config(model.base_url)
+        async with serving(folder, config=config) as home, home.wire.client(kind) as client:
+            await home.server.services.providers.get("mock").warm()
+            yield _Scene(client, model, project)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_change_is_made_shown_and_told_as_a_difference(kind: Kind, tmp_path: Path) -> None:
+    """Two patches of one turn's file are one difference; both forms of the tool work."""
+    async with _scene(tmp_path, kind) as scene:
+        (scene.project / "a.py").write_text("one\ntwo\nthree\n")
+        thread_id = await scene.thread()
+        await scene.patch(thread_id, "*** Update File: a.py", "@@", " one", "-two", "+2")
+        assert (await scene.ended()).endswith("M a.py\n")
+        [item] = scene.items()
+        assert item["changes"] == [
+            {
+                "path": str(scene.project / "a.py"),
+                "kind": {"type": "update", "move_path": None},
+                "diff": "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n",
+            }
+        ]
+        diff = (await scene.client.notification("turn/diff/updated"))["diff"]
+        assert "--- a/a.py\n+++ b/a.py\n" in diff and "-two\n+2\n" in diff
+        await scene.patch(thread_id, "*** Delete File: a.py", function=True)
+        assert (await scene.ended()).endswith("D a.py\n")
+        assert not (scene.project / "a.py").exists()
+        read = await scene.client.request(
+            "thread/read", {"threadId": thread_id, "includeTurns": True}
+        )
+        kinds = [
+            change["kind"]["type"]
+            for turn in read["thread"]["turns"]
+            for one in turn["items"]
+            if one["type"] == "fileChange"
+            for change in one["changes"]
+        ]
+        assert kinds == ["update", "delete"]
+
+
+@pytest.mark.parametrize("where", ["outside", "link", "git", "home"])
+async def test_what_lies_outside_is_asked_about_and_a_no_changes_nothing(
+    where: str, tmp_path: Path
+) -> None:
+    """Also through a link, into git's own folder, and into our home."""
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    outside.mkdir()
+    async with _scene(tmp_path) as scene:
+        (scene.project / "link").symlink_to(outside)
+        (scene.project / ".git").mkdir()
+        home = tmp_path / "home"
+        path = {
+            "outside": str(outside / "f"),
+            "link": "link/f",
+            "git": ".git/config",
+            "home": str(home / "rules" / "default.rules"),
+        }[where]
+        roots = [str(tmp_path)] if where == "home" else []
+        thread_id = await scene.thread()
+        policy = {"type": "workspaceWrite", "writableRoots": roots, "excludeSlashTmp": True}
+        for decision in ("decline", "accept", "cancel"):
+            text = "\n".join(["*** Begin Patch", f"*** Add File: {path}", "+x", "*** End Patch"])
+            call = Call(name="apply_patch", arguments=text, custom=True)
+            scene.model.script(calls(call), says("done"))
+            words = [{"type": "text", "text": "go"}]
+            given = {"threadId": thread_id, "input": words, "sandboxPolicy": policy}
+            await scene.client.request("turn/start", given)
+            request = await scene.client.server_request(APPROVAL)
+            target = scene.project / path
+            assert target.exists() is (decision == "cancel")
+            await scene.client.answer(request["id"], {"decision": decision})
+            turn = (await scene.client.notification("turn/completed"))["turn"]
+            assert turn["status"] == ("interrupted" if decision == "cancel" else "completed")
+            assert target.exists() is (decision != "decline")
+        assert [one["status"] for one in scene.items()] == ["declined", "completed", "declined"]
+
+
+async def test_files_granted_for_the_session_are_not_asked_about_again(tmp_path: Path) -> None:
+    """Those files and no others."""
+    async with _scene(tmp_path) as scene:
+        thread_id = await scene.thread(approvalPolicy="untrusted")
+        await scene.patch(thread_id, "*** Add File: a", "+1")
+        request = await scene.client.server_request(APPROVAL)
+        await scene.client.answer(request["id"], {"decision": "acceptForSession"})
+        await scene.ended()
+        await scene.patch(thread_id, "*** Update File: a", "-1", "+2")
+        await scene.ended()
+        assert (scene.project / "a").read_text() == "2\n"
+        await scene.patch(thread_id, "*** Add File: b", "+1")
+        request = await scene.client.server_request(APPROVAL)
+        await scene.client.answer(request["id"], {"decision": "decline"})
+        assert "declined" in await scene.ended()
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (["*** Update File: a", "-nope", "+x"], "hunk 1 of 1 does not fit a"),
+        (["*** Update File: none", "-a", "+x"], "none does not exist"),
+        (["*** Add File: ../x", "+x"], "'..'"),
+        (["nonsense"], "is no file"),
+    ],
+)
+async def test_a_patch_that_does_not_fit_is_explained_and_shows_no_item(
+    lines: list[str], words: str, tmp_path: Path
+) -> None:
+    """The turn goes on, and nothing was changed."""
+    async with _scene(tmp_path) as scene:
+        (scene.project / "a").write_text("a\n")
+        thread_id = await scene.thread()
+        await scene.patch(thread_id, "*** Add File: fine", "+x", *lines)
+        assert words in await scene.ended()
+        assert scene.items() == [] and not (scene.project / "fine").exists()
+
+
+async def test_a_read_only_thread_that_never_asks_changes_nothing(tmp_path: Path) -> None:
+    """The model is told which policy stands in the way."""
+    async with _scene(tmp_path) as scene:
+        thread_id = await scene.thread(sandbox="read-only", approvalPolicy="never")
+        await scene.patch(thread_id, "*** Add File: a", "+1")
+        assert "approval policy `never`" in await scene.ended()
+        assert list(scene.project.iterdir()) == []
