@@ -14,6 +14,7 @@ from tomlkit.exceptions import TOMLKitError
 from server.errors import ConfigEditRefused
 
 PATH_PARTS_MAX = 8
+PATH_CHARACTERS_MAX = 512
 NESTING_MAX = 16
 _PART = re.compile(r'"((?:[^"\\]|\\.)*)"|\'([^\']*)\'|([A-Za-z0-9_-]+)')
 
@@ -33,6 +34,10 @@ def parse_path(text: str) -> tuple[str, ...]:
 
     Raises: ConfigEditRefused.
     """
+    if len(text) > PATH_CHARACTERS_MAX:
+        raise ConfigEditRefused(
+            "configValidationError", f"the key path is longer than {PATH_CHARACTERS_MAX} characters"
+        )
     parts: list[str] = []
     at = 0
     while at <= len(text):

@@ -241,6 +241,8 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
         text = path.read_text("utf-8")
     except FileNotFoundError:
         return "", {}
+    except NotADirectoryError as error:
+        raise ConfigRefused(f"{path.parent} is a file, so it cannot be a home") from error
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigRefused(f"{path} cannot be read: {error}") from error
     try:

@@ -29,7 +29,8 @@ _STYLE = re.compile(
 )
 _NEWS = re.compile(
     r"\b(?:today|things?|heute|sachen|dinge|aujourd'hui|choses?|hoy|cosas|bug|errors?|fehler|erreur"
-    r"|steps|ideas?|todo|options|problem\w*|results?|found|missing|log|output|ticket)\b|今天|件事|问题"
+    r"|steps|ideas?|todo|options|problem\w*|results?|found|missing|log|output|ticket)\b|今天|件事"
+    r"|问题"
 )
 _STAYS = re.compile(
     r"^(?!(?:it|that|this|he|she|everything|nothing|das|es|er|sie|alles|nichts|ça|il|elle|tout|rien"
@@ -50,6 +51,8 @@ _ONLY = re.compile(
     r"[,，] ?(?:or else|otherwise|sonst|sinon|si no|不然|否则)"
     r"|^[\w.+-]+ (?:only|uniquement|exclusivement)(?:$|,)"
 )
+_REPEATED = re.compile(r"^(?:\w+,? )?(?:i said|ich sagte|j'ai dit|dije|我说)")
+"""What the task was limited to is said again."""
 _MEANS = re.compile(
     r"^(?:qq|cc)(?: [\w.-]+){0,4} (?:means|heißt|bedeutet|veut dire|signifie|significa|quiere"
     r" decir)\b"
@@ -90,7 +93,8 @@ def bare_rule(statement: str, hint: Lexicon) -> list[Judged]:
     listed = bool(_LISTED.match(core)) and not _NEWS.search(core)
     styled = listed and bool(_AS_EVER.search(core) or _STYLE.search(core))
     means = bool(_MEANS.search(core))
-    if not (styled or means or _STAYS.search(core) or _ONLY.search(core) or _CASES.search(core)):
+    only = bool(_ONLY.search(core)) and not _REPEATED.match(masked(typed))
+    if not (styled or means or _STAYS.search(core) or only or _CASES.search(core)):
         return []
     return [
         Judged(

@@ -19,6 +19,7 @@ SHARED_MIN = 0.5
 MESSAGES_AFTER = 2
 """A cure is spoken of in the two messages behind it at the latest."""
 
+_STEPS = re.compile(r"&&|;|\|")
 _EXIT = re.compile(r"(?:[Ee]xit code:? |exited with code |[\"']exit_code[\"']: ?)(-?\d{1,9})")
 _TOKEN = re.compile(r"[^\s'\"`;&|()]+")
 _WORD = re.compile(r"[A-Za-z_][\w.-]{3,}")
@@ -98,7 +99,7 @@ def cures(ran: tuple[Run, ...]) -> tuple[Cure, ...]:
                     Cure(
                         begins=failed.place,
                         ends=later.place,
-                        marks=_marks(after - before),
+                        marks=_marks(after - before) | _added(failed.command, later.command),
                         symptoms=_symptoms(failed.output),
                     )
                 )
@@ -148,6 +149,13 @@ def _named(command: str) -> str | None:
 
 def _stands_in(word: str, text: str) -> bool:
     return re.search(rf"(?<![a-z0-9_]){re.escape(word)}(?![a-z0-9_])", text) is not None
+
+
+def _added(failed: str, later: str) -> frozenset[str]:
+    """The commands of several words that the later line has and the failed one has not."""
+    steps = (_STEPS.split(line.lower()) for line in (failed, later))
+    old, new = (frozenset(one.strip() for one in parts) for parts in steps)
+    return frozenset(one for one in new - old if " " in one)
 
 
 def _marks(new: frozenset[str]) -> frozenset[str]:

@@ -41,7 +41,8 @@ _STRONG = re.compile(
     r"\b(?:from now on|from here on|going forward|henceforth|until further notice|ab jetzt"
     r"|ab sofort"
     r"|von nun an|a partir de ahora|de ahora en adelante|désormais|dorénavant"
-    r"|à partir de maintenant)\b|从现在(?:开始|起)|今后|以后"
+    r"|à partir de maintenant)\b|从现在(?:开始|起)|今后|(?:(?<![\u4e00-\u9fff])"
+    r"|(?<=[我你们那请都并的]))以后"
 )
 _CONTRACTED = re.compile(r"(?<=[a-z])'(?:s|t|d|m|ll|re|ve)\b")
 _POLITE_QUESTION = re.compile(r"^(?:can|could|would|will) you (?:please |kindly |also )*")

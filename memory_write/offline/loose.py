@@ -23,8 +23,13 @@ from memory_write.offline.weigh import Weighed, weigh
 AFTER_CONTRADICTION = 1.0
 AFTER_REVERSAL = 1.0
 BEFORE_REASON = 1.0
+BESIDE_WORDS_MIN = 3
+"""A word or two beside a blame only name what was touched."""
 AFTER_COMPLAINT = 1.0
+BESIDE_BLAME = 2.0
+"""What was done wrong stands beside what is right."""
 CORRECTING = 1.0
+REFUSING = 1.5
 CORRECTING_TEXT = 2.0
 DENIAL_CHARS_MAX = 10
 DENIED = 0.0
@@ -55,15 +60,17 @@ _I = re.compile(
 )
 _BETWEEN_US = re.compile(
     r"\b(?:you|your|(?<!but )me|du|dir|mir|mich|dein\w*|tu|te|toi|moi|vous|ton|tes|tus|conmigo)\b"
-    r"|-moi\b"
+    r"|-moi\b|\bno me \w+[ae]s\b"
     r"|\w(?:me|melo|mela)\b|你|我(?!们)"
 )
 """Speaks to the assistant of the one who types."""
 _OF_TEXT = re.compile(
     r"\b(?:chatty|wordy|verbose|long-winded|geschwätzig|geschwafel|wortreich|bavard|verbeux|charla"
-    r"|palabrería|text|prose|words|talk|chatter|prosa|gerede|worte|blabla|bla|texto|palabras|rollo|texte"
+    r"|palabrería|text|prose|words|talk|chatter|prosa|gerede|worte|blabla|bla|texto|palabras"
+    r"|rollo|texte"
     r"|mots|récap|réponses?|antworten|respuestas|answers?|replies)\b|字|话|啰嗦"
 )
+_MINE = re.compile(r"\b(?:my|mein\w*|mis|mes)\b|我的")
 _ARTICLES = "a an the my der die das den dem ein eine el la un una le les une".split()
 _PERSONAL = frozenset({"likes", "complaint"})
 _MEANT = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
@@ -149,12 +156,19 @@ def loosely(
     more += BEFORE_REASON * backed
     blamed = before is not None and is_complaint(before, around.hint)
     blames = following is not None and is_complaint(following, around.hint)
-    more += AFTER_COMPLAINT * (blamed or blames)
+    enough = len(heard.core.split()) >= BESIDE_WORDS_MIN or heard.lexicon.name == "chinese"
+    faulted = enough and around.answered and _faulted(before, following, around.hint)
+    more += BESIDE_BLAME if faulted else AFTER_COMPLAINT * (blamed or blames)
     if around.answered and before is None and _OF_TEXT.search(heard.core):
         more += CORRECTING_TEXT * bool(signals.complaint.search(heard.core))
-    if around.answered and signals.contrast.search(heard.core):
-        more += CORRECTING * (before is None)
+    refusing = signals.bans.search(heard.core) and signals.imperative.search(heard.core)
+    if around.answered and (signals.contrast.search(heard.core) or refusing):
+        more += (REFUSING if refusing else CORRECTING) * (before is None)
     weighed = weigh(heard.core, signals, heard.lexicon, project=around.project, more=more)
+    if not weighed.enough and around.answered and (rest := _behind_blame(heard.core, signals)):
+        more += BESIDE_BLAME
+        heard = replace(heard, core=rest)
+        weighed = weigh(rest, signals, heard.lexicon, project=around.project, more=more)
     if not weighed.enough and not (endorsed and "task" not in weighed.signs):
         return None
     text = heard.text
@@ -166,7 +180,7 @@ def loosely(
         weighed = weigh(heard.core, signals, heard.lexicon, project=around.project)
     kind = _kind(weighed, heard)
     scope = _scope(weighed, heard)
-    if not (blamed or blames):
+    if faulted or not (blamed or blames):
         scope = _narrowed(scope, kind, weighed, heard)
     return _judged(heard, text, kind, scope)
 
@@ -190,7 +204,10 @@ def settled(verdict: Judged, around: Around) -> Judged | None:
         return None
     if verdict.scope != "as stated":
         return verdict
-    return replace(verdict, scope=_scope(weighed, heard))
+    scope = _scope(weighed, heard)
+    if {"must", "things"} <= weighed.signs:
+        scope = _narrowed(scope, verdict.kind, weighed, heard)
+    return replace(verdict, scope=scope)
 
 
 _SHOWN_SCOPE: Scope = "project"
@@ -223,6 +240,26 @@ def is_complaint(statement: str, hint: Lexicon) -> bool:
         return False
     signals = signals_of(heard.lexicon)
     return bool(signals.complaint.search(heard.core) or signals.blame.search(heard.core))
+
+
+def _faulted(before: str | None, following: str | None, hint: Lexicon) -> bool:
+    """Whether the statement in front or behind says what the assistant just did, and no more."""
+    for beside in (before, following):
+        heard = hearing(beside, hint) if beside is not None else None
+        if heard is None:
+            continue
+        signals = signals_of(heard.lexicon)
+        if signals.blame.search(heard.core) and not signals.complaint.search(heard.core):
+            return True
+    return False
+
+
+def _behind_blame(core: str, signals: Signals) -> str | None:
+    """What follows the clause that says what the assistant just did, in the same sentence."""
+    first, _, rest = re.sub("[，；;]", ",", core).partition(",")
+    if not rest or not signals.blame.search(first) or signals.blame.search(rest):
+        return None
+    return rest.removeprefix("这个不行,").strip()
 
 
 def is_reason(following: str, hint: Lexicon) -> bool:
@@ -266,10 +303,14 @@ def _kind(weighed: Weighed, heard: Hearing) -> Kind:
 
 def _scope(weighed: Weighed, heard: Hearing) -> Scope:
     if heard.lexicon.everywhere.search(heard.core):
-        return "everywhere"
+        told_of_things = "general" in weighed.signs and not weighed.signs & {"likes", "manner"}
+        told_of_things = told_of_things and not _MINE.search(heard.core)
+        return "project" if told_of_things else "everywhere"
     if "here" in weighed.signs or heard.lexicon.project.search(heard.core):
         return "project"
     of_self = "self" in weighed.signs and _I.search(heard.core)
+    if "complaint" in weighed.signs and "ours" in weighed.signs and "manner" not in weighed.signs:
+        return "project"
     if of_self or weighed.signs & {"complaint", "likes"}:
         return "as stated"
     if _to_assistant(weighed, heard):

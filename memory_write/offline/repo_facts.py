@@ -16,6 +16,7 @@ _FACTS = re.compile(
     r"|\bmake (?:check|test|build|release|deploy|lint|install|dev|up|all|run)\b|\bdocker compose\b"
     r"|\bbranch(?:namen?|es'? names?| names?)\b|\bnoms (?:de|des) branches\b"
     r"|\bnombres de las ramas\b"
+    r"|\b(?:dentro de|inside|under|unter) [\w.-]+/[\w./-]+"
     r"|分支名|\bcsv\b"
     r"|\b(?:läuft|gebaut|baut|gehostet) .{0,20}\bmit\b",
     re.IGNORECASE,

@@ -2,8 +2,10 @@
 
 import asyncio
 from argparse import Namespace
+from functools import partial
 
 from server.cli.attach import absolute
+from server.cli.notices import aside
 from server.cli.render import as_json, told
 
 
@@ -39,6 +41,13 @@ async def _retrieval(arguments: Namespace) -> int:
         for name, (read, place) in chosen.items()
         if place is not None
     } or {"own": await asyncio.to_thread(our_own)}
-    found = {name: await measured(conversations) for name, conversations in corpora.items()}
+    found = {
+        name: await measured(conversations, partial(_begun, name))
+        for name, conversations in corpora.items()
+    }
     told([as_json(as_object(found))] if arguments.json else as_table(found))
     return 0 if reached(found) else 1
+
+
+def _begun(corpus: str, what: str) -> None:
+    aside(f"{corpus}: {what}")

@@ -329,7 +329,9 @@ def _keeping(commands: "Commands[argparse.ArgumentParser]") -> None:
         "data",
         "delete all memory; threads and their transcripts stay",
     )
-    reset.add_argument("--yes", action="store_true", help="do not ask")
+    reset.add_argument(
+        "--yes", action="store_true", help="really do it; without it nothing is reset"
+    )
     reset.add_argument(
         "--relearn", action="store_true", help="let what was said so far be learned anew"
     )

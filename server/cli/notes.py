@@ -53,6 +53,10 @@ def _text(arguments: Namespace) -> str:
     """
     words: list[str] = arguments.text
     if words and words != ["-"]:
+        if not " ".join(words).strip():
+            raise CommandFailed(
+                "the note is empty: give TEXT, or `-` and text on standard input", status=2
+            )
         return _readable(" ".join(words))
     if not words and sys.stdin.isatty():
         raise CommandFailed("nothing to keep: give TEXT, or text on standard input", status=2)

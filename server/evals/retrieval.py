@@ -68,13 +68,16 @@ NONE = Figures(questions=0, turns=0, sessions=0)
 WAYS = ("search", "grep", "fts")
 
 
-async def measured(conversations: Iterable[Conversation]) -> dict[str, Figures]:
-    """The figures of each way over all conversations.
+async def measured(
+    conversations: Sequence[Conversation], tell: Callable[[str], object] = str
+) -> dict[str, Figures]:
+    """The figures of each way over all conversations; each one is told as it begins.
 
     Raises: OSError, DatabaseUnusable.
     """
     found = dict.fromkeys(WAYS, NONE)
-    for one in conversations:
+    for number, one in enumerate(conversations, 1):
+        tell(f"conversation {number} of {len(conversations)}: {len(one.questions)} questions")
         for way, figures in (await asked_of(one)).items():
             found[way] = found[way].joined(figures)
     return found

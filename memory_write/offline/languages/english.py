@@ -35,15 +35,16 @@ ENGLISH = Lexicon(
         r"|well|hi|hello|hey|yes|yeah|yep|sure|alright|all right|so|also|and|but|then|please|oh|ah"
         r"|by the way|btw|fyi|one more thing|another thing|just so you know|for the record"
         r"|for context|as you know|in short|again|first(?: of all)?|plus|listen|look|note"
-        r"|important|reminder|though|anyway|just)\b[\s,.!:;–—-]*"
+        r"|h+m+|important|reminder|though|anyway|just)\b[\s,.!:;–—-]*"
     ),
     correction=pattern(
+        r"i(?:'d| had)? said [^,]{1,60}, (?:forget|scratch) (?:it|that), ",
         r"(?:(?:no|nope)(?=[,.!:;–—-]|$)|wrong|incorrect|stop|not like that|not quite|actually"
         r"|rather|instead|(?:forget|scratch) (?:it|that)(?=[,:–—-])"
         r"|that(?:'s| is) (?:wrong|not right|incorrect|not what i (?:asked|wanted|meant|said))"
         r"|(?:as )?i(?:'ve)? (?:already )?(?:said|told you|asked|meant)(?: before"
         r"| already)?(?: that"
-        r"| to)?)\b(?!-)[\s,.!:;–—-]*"
+        r"| to)?)\b(?!-)[\s,.!:;–—-]*",
     ),
     remember=pattern(
         r"(?:(?:can|could|would) you )?(?:please )?(?:remember|memori[sz]e|keep in mind"
@@ -387,11 +388,13 @@ ENGLISH = Lexicon(
         r"|targets?|supports?|is written in|relies on|depends on|ships?) (?!it\b|this\b|that\b)\S",
     ),
     status=pattern(
+        r"\b(?:work|job|stuff) as (?:always|usual|ever)\b",
         r"\b(?:is|are|was|were|runs?|needs?)(?: currently| still| now| all"
         r"| both)*(?:n't)? (?:failing"
         r"|broken|red|green|slow\w*|passing|down|done|ready|fixed|missing|frozen|wrong|here|there"
         r"|still"
-        r"|now|too|very|so|really|fine|ok|okay|flaky|stuck|running|empty|outdated|gone|a mess"
+        r"|now|too|very|so|really|(?:fine|ok|okay)(?! in (?:this|our) )|flaky|stuck|running|empty"
+        r"|outdated|gone|a mess"
         r"|complaining|unhappy|happy|working|out of|in the way|being|on fire|fast\w*|forever|long"
         r"|a bit|not (?:working|running|passing|there|done|ready|needed)|an? \w+ of|back|up"
         r"|crashing|hanging|changed|unreachable|full)\b",

@@ -34,6 +34,8 @@ ENGLISH_SIGNALS = Signals(
         r"|commit|message|answer|time|turn)|for all)\b",
     ),
     bans=pattern(
+        r"\bmust (?:not|never)\b",
+        r"\bnowhere else\b|^you (?:never|only ever) (?!know|see|mind|said|told|\w+ed\b)\w+",
         r"(?:^|[,;] )(?:dont|doesnt|cant|wont) \w",
         r"^no (?!errors?|comments?|idea|luck|tests? |need|worries|problem|changes|way|one|news"
         r"|feelings)[a-z-]+ [a-z-]+s\b(?! (?:were|was|have|are))",
@@ -56,6 +58,8 @@ ENGLISH_SIGNALS = Signals(
         r"\bnot (?:in|on|under|for) (?:my|our|the) \w+",
     ),
     ruling=pattern(
+        r"\b(?:is|are) (?:ok|okay|fine) in (?:(?:this|our) \w+|[\w./]+$)"
+        r"|\bit's [\w-]+(?: [\w-]+){0,2} (?:throughout|everywhere)\b",
         r"\b(?:separated|delimited|encoded|quoted|sorted|named) (?:now|these days)\b"
         r"|\bvoted (?:down"
         r"|against|for)\b|\beverything else (?:stays|is|goes)\b|\bit is, \w",
@@ -105,6 +109,7 @@ ENGLISH_SIGNALS = Signals(
         r"|don't know|wonder|mean)\b)"
     ),
     likes=pattern(
+        r"^i (?:review|read|work|write|test|type) (?:on|in|with|from|by) .*, so\b",
         r"\bi (?:get lost|struggle|have trouble|lose track|trip over)\b|\bno need to (?:greet|thank"
         r"|apologi[sz]e|sum|ask|repeat|explain)|\byou (?:don\'t|do not) (?:have|need) to (?:ask"
         r"|explain|greet"
@@ -140,6 +145,8 @@ ENGLISH_SIGNALS = Signals(
         r"\bi want (?:your|my|all|every|each|any|only|no|at most|to see (?:every|all|only))\b",
     ),
     contrast=pattern(
+        r"\b\w+ (?:is |are |goes |go )?(in|on|at|to|by|with) \w+, (?:and )?(?:the )?\w+ (?:is "
+        r"|are |goes |go )?(?:in|on|at|to|by|with) \w+$",
         r"^(?!yes|no|go|more|help|stop|now|again|faster)[\w-]+(?: [\w-]+)? please(?:,|$)",
         r", (?:don't|do not|never|no) \w+|\b(?:before|over) (?:prose|words|\w+ing)\b"
         r"|, \w+ (?:never|second|last|after)[.!]*$|\bonly at\b|\b\w+ in \w+, \w+ in \w+",
@@ -221,7 +228,8 @@ ENGLISH_SIGNALS = Signals(
         rf"\byou(?:'ve)? been {_DOING}ing\b",
     ),
     blame=pattern(
-        r"\byou (?:just |also |already |still |even |again |went and )*(?:changed|rewrote|added"
+        r"\byou(?:'ve)? (?:just |also |already |still |even |again "
+        r"|went and )*(?:(?!need)\w{3,}ed\b|reached|changed|rewrote|added"
         r"|invented|pulled|renamed|removed|deleted|touched|ignored|broke|used|wrote|forgot|left|did"
         r"|made|put|use|write|named?|called?|placed?|wrap|indent|switched|moved|converted|skipped"
         r"|reformatted|replaced|reordered|installed)\b",
@@ -229,6 +237,7 @@ ENGLISH_SIGNALS = Signals(
         r" (?:for|you|that)\b|\blast time you\b|\bnot what (?:i|we) (?:asked|meant|wanted)\b",
     ),
     must=pattern(
+        r"^\w+ code (?:should|may|can)\b",
         r"^(?:\w+ ){0,2}\w{3,}s should (?!now|all|be (?:fine|ok|there|enough|possible))\w+",
         r"\b(?:must|has to|have to|needs? to|ought to|shall|is mandatory"
         r"|are mandatory)\b(?! (?:be a|pass|work|think|go|keep them))",
@@ -238,6 +247,11 @@ ENGLISH_SIGNALS = Signals(
         r"|gets?|goes|go|belongs?|lives?|is|are|stays?|remains?|comes?|uses?|starts?|ends?)\b"
     ),
     general=pattern(
+        r"^an? (?:\w+ ){1,2}(?:must|needs|gets|never|always)\b",
+        r"^(?!it\b|this\b|that\b|he\b|she\b)[a-z]+ (?:is|are) (?:an? (?:\w+ )?(?:number|string"
+        r"|integer|list|count|date|enum|decimal|float)"
+        r"|stored|kept|written|measured|counted)\b",
+        r"^[a-z][\w ]{2,30}: [\w -]+ only(?:,|$)",
         r"\b(?:separated|delimited|encoded|quoted) (?:now|these days)\b",
         r"^(?!it\b)[a-z]+s (?:right|left|top|centre|center)-aligned\b",
         r"^[a-z]+s (?:listed|sorted|ordered|written|named|grouped) (?:in|by|as)\b"
@@ -251,7 +265,7 @@ ENGLISH_SIGNALS = Signals(
         r"|this|looks|works|sounds|always|was|has|does|is|lets|fails|passes"
         r"|seems|makes|us\b|guess|across|unless|others|users|customers|people|numbers look)"
         r"(?:[a-z-]+ (?!the\b|a\b)){0,3}?[a-z-]{2,}[^su\W]s(?:,| (?:is|are|goes?|gets?|stay|live"
-        r"|belong|become"
+        r"|belong|become|hold|sit|contain"
         r"|come|have|carry|need|use|must|should|can|may|before|on|only|next|at|in|over|without"
         r"|explain"
         r"|start|end|follow|say|return|keep|read|contain|between|for|with|never|always|first"
@@ -283,7 +297,8 @@ ENGLISH_SIGNALS = Signals(
     ),
     things=pattern(
         r"\b(?:csv|xml|json|feeds?)\b",
-        r"^(?:\w+ ){0,2}\w{3,}s (?:are|go|belong|stay|must|should|get|use|live|have|need|come)\b",
+        r"^(?:\w+ ){0,2}\w{3,}s (?:carry|hold|sit|contain|are|go|belong|stay|must|should|get|use"
+        r"|live|have|need|come)\b",
         r"\b(?:functions|methods|classes|tests|commits?|commit messages|titles|headings|names"
         r"|comments|docstrings|variables|identifiers|files|modules|imports|branches|prs"
         r"|pull requests"
@@ -342,6 +357,8 @@ ENGLISH_SIGNALS = Signals(
         r"|we do (?:that|this|it) (?:throughout|everywhere|always|in))\b",
     ),
     endorses=pattern(
+        r"^(?:the )?same (?:goes )?(?:in|for|on|with)\b|^that(?:'s been| was| has been) (?:agreed"
+        r"|decided|settled)\b",
         r"^(?:that|this|it)(?:'s| is) (?:\w+ ){0,3}(?:policy|law|tradition|standard|convention"
         r"|practice)\b",
         r"^that (?:one )?(?:is )?(?:carved|set|written) in stone\b",
@@ -401,15 +418,17 @@ ENGLISH_SIGNALS = Signals(
         r"\b(?:now|just) (?:has|have|uses?|comes?|looks?)\b|\b(?:has|have) now\b",
         r"^now\b|^no \w+ (?:was|were|have|has|had)\b|\bthey (?:fail|pass|work)\b|\b\w+ (?:tests?"
         r"|builds?|jobs?|pages?) (?:in \w+ )?(?:fails?|breaks?|hangs?|takes?|crash(?:es)?)\b"
-        r"|^that's not what\b",
+        r"|^that's not what\b|\b(?:tests|builds|jobs) (?:only|just|still|sometimes) \w+"
+        r"|^i (?:put|set|sent) .*\bon (?:monday|tuesday|wednesday|thursday|friday)\b",
         r"\b(?:never|always) (?:understood|understand|liked|got|had|was|were|did|saw|failed|knew"
         r"|\w+ed)\b(?! (?:in|with|on) \w+ing)|^i (?:only |usually |mostly |often "
         r"|rarely )*(?:ever )?(?:reply|answer|respond|forget|have to|need to|run a|sleep)\b"
         r"|\b(?:we're|i'm|we are|i am) (?:always|never)\b",
         r"\b(?:is|are|was|were|'s|'re)(?: currently| still| now| all| both| already)*(?:n't| not)?"
         r" (?:failing|broken|red|green|slow\w*|passing|down|done|ready|missing|wrong|flaky|stuck"
-        r"|running|empty|outdated|gone|a mess|working|back|up|crashing|hanging|changed|full|fine"
-        r"|ok|okay|good|great|nice|cool|weird|strange|right|going|obsolete|attached|confused)\b",
+        r"|running|empty|outdated|gone|a mess|working|back|up|crashing|hanging|changed|full"
+        r"|(?:fine|ok|okay)(?! in (?:this|our) )|good|great|nice|cool|weird|strange|right|going"
+        r"|obsolete|attached|confused)\b",
         r"\b(?:failed|fails|crashed|crashes|passed|ran|happened|found|broke|noticed|tried|looked"
         r"|woke|started|finished|says|said|prints|printed|seems?|looks like"
         r"|turned out|wondering)\b",
@@ -439,7 +458,8 @@ ENGLISH_SIGNALS = Signals(
         r"\b(?:to|in) \w+\(\)",
         r"^(?:please )?(?:strip|extract|parse|count|sort|filter|plot|rerun|backtest|profile"
         r"|compare|save|send|download|upload|search|replace|publish|batch|shellcheck|reproduce"
-        r"|rewrite|lint)\b(?! (?:every|all|each|commits?|before|after))",
+        r"|rewrite|lint)\b(?! \w+s (?:are|carry|have|hold|go|get|must|should|use|need|stay"
+        r"|contain)\b)(?! (?:every|all|each|commits?|before|after))",
         r"^(?:please )?(?:find|fix|look|undo|revert|restore|merge|bump|roll|scale|extend|rewrite"
         r"|draft|proofread|delete|remove|rename|reproduce|investigate|debug|update|refactor|review"
         r"|implement|port|build|create|open|close|list|restart|deploy|release|convert|split"

@@ -23,13 +23,15 @@ FRENCH = Lexicon(
         "sans même tout c très ici fait être il elle ils à a as ai où ou moi".split()
     ),
     opener=pattern(
-        r"(?:en revanche|par contre|au passage|du coup|attention|d'ailleurs|ok|bien|merci"
+        r"(?:c'était (?:bien )?ça(?=,)|nickel|ah|impeccable|en revanche|par contre|au passage"
+        r"|du coup|attention|d'ailleurs|ok|bien|merci"
         r"|parfait|super|oui|et|mais|s'il te plaît|s'il vous plaît|au fait|aussi"
         r"|bonjour|salut|d'accord|note|important)\b[\s,.!:;-]*"
     ),
     correction=pattern(
+        r"j'avais dit [^,]{1,60}, (?:oublie|laisse)[^,]{0,20}, ",
         r"(?:non|faux|pas comme ça|en fait|plutôt|à la place"
-        r"|j'ai (?:déjà )?dit (?:que )?)\b[\s,.!:;-]*"
+        r"|j'ai (?:déjà )?dit (?:que )?)\b[\s,.!:;-]*",
     ),
     remember=pattern(
         r"(?:s'il te plaît )?(?:souviens-toi|rappelle-toi|retiens|n'oublie pas"
@@ -43,6 +45,7 @@ FRENCH = Lexicon(
         r"|pourrais-tu|faut-il|devrait-on|as-tu|y a-t-il|combien|qu'est-ce) ",
     ),
     hypothetical=pattern(
+        r"^j'avais (?:pensé|imaginé|envisagé)\b",
         r"^(?:et )?si (?!.*\b(?:dis|demande|préviens|signale|propose)\b)(?:on|un|une|le|la|l'"
         r"|jamais|je|nous|tu|les) ?\w+|\b(?:supposons|admettons"
         r"|imaginons|un jour|il faudrait|on irait|hypothétiquement|en théorie|au cas où)\b",
@@ -52,7 +55,7 @@ FRENCH = Lexicon(
         r"^si (?:je|j'|nous|on) ?(?:utilisai|avai|étai|préférai|vivai|habitai)",
     ),
     once=pattern(
-        r"\b(?:juste (?:un essai|pour|cette)|pour (?:voir|tester|essayer|ce \w+(?:-là)?"
+        r"\b(?:juste (?:un essai|pour|cette)|(?!^)pour (?:voir|tester|essayer|ce \w+(?:-là)?"
         r"|cette \w+-(?:là|ci)|la (?:capture|démo|réunion))|un instant|(?:deux|cinq"
         r"|quelques) (?:minutes|secondes)|c'est (?:juste )?(?:un essai|pour (?:voir|aujourd'hui"
         r"|tester))|provisoire\w*|temporaire\w*|je (?:remettrai|remets|changerai|l'enlèverai)"

@@ -12,6 +12,7 @@ FRENCH_SIGNALS = Signals(
         r" générale|en aucun cas|jusqu'à nouvel ordre|comme d'habitude|dans toute?s? l[ae]s?)\b",
     ),
     bans=pattern(
+        r"\bnulle part ailleurs\b|^(?:il )?faut pas \w|\bet c'est tout$",
         r"\brien d'autre\b|\bne bouge(?:nt)? pas\b",
         r"\bne \w+ que ce qui\b|^rien n'\w+|\bépargne\w*\b",
         r"\bn'y \w+ (?:plus|pas|jamais)\b|, jamais \w+|\bpas de \w+",
@@ -23,6 +24,9 @@ FRENCH_SIGNALS = Signals(
         r"|\bn'en (?:veux|voulons|faut)\b",
     ),
     ruling=pattern(
+        r"^on a une? \w+ par \w+",
+        r"\bn'\w+ pas .*, (?:il )?faut (?!que je)",
+        r"\bcomme (?:le reste|partout|ailleurs|les autres)\b",
         r"\b(?:est|sont) (?:maintenant|désormais) \w+é\w*\b|^retour à \w|\bcommencent par\b",
         r"\bportent (?:le|un) (?:nom|préfixe)\b|\bs'appellent comme\b|\bla seule source\b",
         r"\bne (?:fait|font|contient|contiennent|touche|touchent) que\b|\bpassent? par\b"
@@ -43,6 +47,7 @@ FRENCH_SIGNALS = Signals(
     ),
     self=pattern(r"\b(?:je|j'\w+|moi|mon|ma|mes|me|m'\w+)\b"),
     likes=pattern(
+        r"^je (?:relis|lis|travaille|écris|teste) .*, donc\b",
         r"\bpas (?:besoin|la peine) (?:de |d\')(?:me )?(?:demander|prévenir|expliquer|saluer"
         r"|introduction"
         r"|politesse|résumé)|\bme suffit\b|\bme suffisent\b|\binutile de m\'expliquer\b",
@@ -54,8 +59,9 @@ FRENCH_SIGNALS = Signals(
         r"|je suis (?:maniaque|pointilleu\w+|strict\w*))\b",
     ),
     contrast=pattern(
+        r", (?:l[ea] )?(?!(?:le )?reste\b|ça\b|il\b|elle\b|on\b)[\w-]+ (?:reste|va|c'est) \w",
         r", (?:et )?pas \w|\b(?:plutôt que|au lieu d[e']|et non|mais pas|sauf|excepté|et pas"
-        r"|à la place d[e'])\b"
+        r"|à la place d[e'])\b",
     ),
     every=pattern(
         r"\b(?:chaque|tous|toutes?|tout|uniquement|seulement|juste|au (?:plus|moins|maximum)"
@@ -92,12 +98,18 @@ FRENCH_SIGNALS = Signals(
         r"|changé|modifié)|je t(?:e l)?'ai (?:déjà )?dit|on avait dit|va à l'essentiel"
         r"|tes réponses|vos réponses|ne me \w+ pas|cesse[zr]?)\b",
     ),
-    must=pattern(r"\b(?:doit|doivent|il faut|devra|devront)\b"),
+    blame=pattern(
+        r"\b(?:t'as|tu as|vous avez) (?:\w+ )?(?!raison)\w*(?:é|mis|fait|écrit|repris)s?\b",
+    ),
+    must=pattern(r"\b(?:doit|doivent|(?:il )?faut(?! que je)|devra|devront)\b"),
     modal=pattern(
         r"\b(?:doit|doivent|il faut|faut|faudra|est|sont|c'est|va|vont|reste|restent|s'écri\w+"
         r"|se \w+nt?)\b"
     ),
     general=pattern(
+        r"^pour (?:les|la|le) \w+(?: \w+){0,2},? c'est \w",
+        r"^(?:les|nos) [\w'-]+(?: [\w'-]+){0,4}? c'est (?!bon|bien|mieux|faux|cassé|lent|pas|trop"
+        r"|fini|ok|nul|chiant|mort)",
         r"\bportent (?:le nom|le préfixe|un préfixe)\b|\bs'appellent comme\b|\bla seule source\b",
         r"^(?:une?|\d+) [\wéè-]+ (?:par|au|maximum)\b",
         r"^(?:les|nos|chaque|toutes? les?|tous les|le code) [\w'-]+(?: [\w'-]+){0,4}?,? (?:sont"
@@ -142,6 +154,7 @@ FRENCH_SIGNALS = Signals(
         r"|c'est acté|à chaque fois|laisse comme ça|garde-le comme ça|on reste comme ça)\b",
     ),
     endorses=pattern(
+        r"^(?:pareil|idem|même chose) (?:pour|dans|sur|avec)\b",
         r"^(?:et )?(?:c'est|ça|cela|ceci) (?:la règle|notre|acté|décidé|une règle|comme ça|vaut"
         r"|ainsi|valable|une? (?:obligation|contrainte)|s'applique|toujours|la convention)\b",
         r"^(?:à chaque fois|toujours|partout|sans exception|retiens-le|retiens ça|note-le"
@@ -162,7 +175,8 @@ FRENCH_SIGNALS = Signals(
         r"\b(?:échoue|échoué|marche|fonctionne|affiche|ignore|prend \d|sautent|plante déjà|semble"
         r"|a renommé|est cassé|en panne|est lent|tourne|a échoué|ne tient pas|joue)\b",
         r"^(?:j'ai|il me faut|je (?:veux (?!que|toujours|seulement)|voudrais|code|viens|vais|vois)"
-        r"|on (?:peut|pourrait|a un)|il y a|ok|super|parfait|merci|top|bien|voilà|salut|bonjour"
+        r"|on (?:peut|pourrait|a un(?! \w+ par))|il y a|ok|super|parfait|merci|top|bien|voilà"
+        r"|salut|bonjour"
         r"|coucou|non merci|bof|je n'ai rien)\b",
         r"\bà vérifier\b|\bbof\b|\bmdr\b|\bpas pour l'instant\b|\bdeux minutes\b",
     ),

@@ -40,6 +40,7 @@ GERMAN = Lexicon(
         r"|hat|haben|kann|kannst|können|könntest|soll|sollen|sollte|sollten|würdest|willst|darf) ",
     ),
     hypothetical=pattern(
+        r"^ich hatte (?:überlegt|gedacht|vor)\b",
         r"^(?:falls|wenn|sollte) .*\b(?:mal|würde|irgendwann|nächstes jahr|reicht|reichen)\b"
         r"|\b(?:müsste|müssten|irgendwann|eines tages|gesetzt den fall|theoretisch)\b",
         r"^ich (?:glaube|vermute)\b|^ich denke,? (?:dass|der|die|das|es)\b",

@@ -99,6 +99,7 @@ GERMAN_SIGNALS = Signals(
         r"\bauf (?:deutsch|englisch|französisch)\b",
         r"\bdass du (?:[\wäöüß-]+ ){0,6}\w+st\b",
     ),
+    blame=pattern(r"\bdu hast .*\b(?:ge\w+(?:t|en)|ver\w+t|um\w+t)\b|\bhast du .*\bge\w+(?:t|en)$"),
     complaint=pattern(
         r"^(?:deine?|ihre) \w+ (?:ist|sind|war|waren|klingt|klingen) ",
         r"(?:^|\b(?:das|du|antwort\w*|noch|viel|mir|text|erklärung\w*) (?:ist |sind |war "

@@ -22,7 +22,7 @@ SPANISH = Lexicon(
         "algo todo nada desde sus su has he".split()
     ),
     opener=pattern(
-        r"(?:en cambio|por otro lado|de paso|ojo|claro|eso era|venga|ok|vale|bien|gracias"
+        r"(?:che|ah|en cambio|por otro lado|de paso|ojo|claro|eso era|venga|ok|vale|bien|gracias"
         r"|perfecto|sí|y|pero|por favor|además|también|por cierto|hola"
         r"|nota|importante)\b[\s,.!:;-]*"
     ),
@@ -40,6 +40,7 @@ SPANISH = Lexicon(
         r"|hay(?! que)|tienes|sabes) ",
     ),
     hypothetical=pattern(
+        r"^(?:yo )?había pensado\b",
         r"^si (?:algún día|un día|tuviéramos|hubiera|fuera|alguna vez|en algún momento)\b"
         r"|\b(?:algún día|habría que|habrá que|supongamos|imagina|imaginemos|pongamos que"
         r"|hipotéticamente)\b",

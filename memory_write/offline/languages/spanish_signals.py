@@ -83,6 +83,10 @@ SPANISH_SIGNALS = Signals(
         r"|respondas"
         r"|escribas|toques|hagas|muestres|vayas)\b",
     ),
+    blame=pattern(
+        r"\b(?:has|habéis|ha) (?:\w+ )?(?:puesto|hecho|escrito|\w+[ai]do)\b|^(?:pusiste|usaste"
+        r"|metiste|cambiaste)\b",
+    ),
     complaint=pattern(
         r"^tus? \w+ (?:es|son|está|están|parece[n]?) ",
         r"\b(?:demasiad[oa] (?:charla|rollo|largo|larga|formal|técnico|complicado|texto|corto)"
