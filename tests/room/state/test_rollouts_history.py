@@ -68,7 +68,7 @@ def test_what_the_builders_write_is_read_back_as_it_was(tmp_path: Path) -> None:
     asked = message("user", "hello")["payload"]
     answered = message("assistant", "hi", phase="final_answer")["payload"]
     use = {"input_tokens": 3, "output_tokens": 2}
-    parts = [("a rule", "developer.instructions")]
+    parts = [("what memory says", "memories.instructions"), ("a rule", "developer.instructions")]
     writer.append(
         [
             lines.task_started(TURN, started_at_s=7),
@@ -94,7 +94,9 @@ def test_what_the_builders_write_is_read_back_as_it_was(tmp_path: Path) -> None:
     )
     assert turn.duration_ms == 2_000
     # The memory section is told anew, so it is not among what the model sees again.
-    assert [one.get("role") for one in history.response_items] == ["user", "assistant"]
+    told, *rest = history.response_items
+    assert [part["text"] for part in told["content"]] == ["a rule"]
+    assert [one.get("role") for one in rest] == ["user", "assistant"]
     assert all(ABOUT not in one for one in history.response_items)
     assert history.token_usage is not None and history.token_usage["total_token_usage"] == use
     assert history.context is not None and history.context["model"] == "m"
