@@ -7,7 +7,6 @@ without that scope file is not ours and stays, unless the source has a project o
 
 import asyncio
 import json
-import logging
 import os
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,17 +21,16 @@ from memory_write.controls.agent_memory_files import (
     has_projects,
     is_usable_folder,
 )
+from memory_write.controls.asking import ask_for_consolidation
 from memory_write.errors import NothingToImport
 from memory_write.recipes import template
-from state.errors import PathRefused, StateError
+from state.errors import PathRefused
 from state.home import Home, make_private_folder, open_private
 from state.recovery import State
 from state.workspace.layout import EXTENSIONS
 from state.workspace.repo import Baseline
 from state.workspace.root import ConfinedRoot
 from state.workspace.trees import ensure_real_folder, remove_tree, sync_tree
-
-_LOG = logging.getLogger(__name__)
 
 EXTENSION = f"{EXTENSIONS}/external_agent_import"
 INSTRUCTIONS = f"{EXTENSION}/instructions.md"
@@ -98,20 +96,8 @@ class AgentMemoryImport:
             ]
             report = reports[0]
             if any(one.changed for one in reports) and not dry_run:
-                await self._enqueue()
+                await ask_for_consolidation(self._state, self._versions)
         return report
-
-    async def _enqueue(self) -> None:
-        now_ms = self._state.clock.now_ms()
-        try:
-            async with self._state.database.writing() as tx:
-                for version in self._versions:
-                    await self._state.jobs.enqueue_consolidation(
-                        tx, version=version, watermark_ms=now_ms
-                    )
-        except StateError as error:
-            # The files are there, and the next pass sees them by itself.
-            _LOG.warning("a consolidation could not be asked for: %s", error)
 
     def _now_s(self) -> int:
         return self._state.clock.now_ms() // 1000

@@ -6,12 +6,12 @@ out here does not come back, and a second restore of the same changes nothing.
 """
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from memory_write.controls.asking import ask_for_consolidation
 from memory_write.controls.restored_files import (
     INSTRUCTIONS,
     INSTRUCTIONS_TEMPLATE,
@@ -28,7 +28,7 @@ from memory_write.controls.restored_files import (
     threads_named,
 )
 from memory_write.recipes import template
-from state.errors import PathRefused, StateError, WorkspaceUnsafe
+from state.errors import PathRefused, WorkspaceUnsafe
 from state.home import Home
 from state.ids import ThreadId
 from state.notes import Kept, NameTaken, StaleBase, keep_note
@@ -41,8 +41,6 @@ from state.workspace.layout import NOTES
 from state.workspace.repo import Baseline
 from state.workspace.root import ConfinedRoot
 from state.workspace.trees import ensure_real_folder, folder_fault
-
-_LOG = logging.getLogger(__name__)
 
 TRIES_MAX = 3
 Shown = Callable[[str, str], str | None]
@@ -132,7 +130,7 @@ class MemoryRestore:
                 for version in self._versions
             ]
             if any(one.changed for one in reports) and not dry_run:
-                await self._enqueue()
+                await ask_for_consolidation(self._state, self._versions)
         return reports[0]
 
     async def _into(
@@ -204,18 +202,6 @@ class MemoryRestore:
             ]
         off = {row.thread_id for row in rows if row is not None and row.memory_mode != "enabled"}
         return frozenset((named & deleted) | off)
-
-    async def _enqueue(self) -> None:
-        now_ms = self._state.clock.now_ms()
-        try:
-            async with self._state.database.writing() as tx:
-                for version in self._versions:
-                    await self._state.jobs.enqueue_consolidation(
-                        tx, version=version, watermark_ms=now_ms
-                    )
-        except StateError as error:
-            # The files are there, and the next pass sees them by itself.
-            _LOG.warning("a consolidation could not be asked for: %s", error)
 
 
 def _planned(

@@ -128,3 +128,11 @@ async def published(
     report = await phase2_of(state, made, settings=settings).run(ignore_cooldown=True)
     assert report.status == "published", report
     return made
+
+
+async def consolidated(state: State, agent: ScriptedConsolidator | None = None) -> str | None:
+    """One run that publishes; its reason."""
+    agent = agent or ScriptedConsolidator(write_well)
+    report = await phase2_of(state, agent).run(ignore_cooldown=True)
+    assert report.status == "published", report
+    return report.reason

@@ -21,7 +21,7 @@ from state.stores.withdrawal import (
     outside_source,
 )
 from tests.support.clock import ManualClock
-from tests.support.consolidation import contents, phase2_of, put_output
+from tests.support.consolidation import consolidated, contents, phase2_of, put_output
 from tests.support.consolidators import ScriptedConsolidator, write_well
 from tests.support.learning import Announced, opened
 
@@ -37,14 +37,6 @@ def clock() -> ManualClock:
 async def state(tmp_path: Path, clock: ManualClock) -> AsyncIterator[State]:
     async with opened(tmp_path / "home", clock) as state:
         yield state
-
-
-async def consolidated(state: State, agent: ScriptedConsolidator | None = None) -> str | None:
-    """One run that publishes; its reason."""
-    agent = agent or ScriptedConsolidator(write_well)
-    report = await phase2_of(state, agent).run(ignore_cooldown=True)
-    assert report.status == "published", report
-    return report.reason
 
 
 async def deleted(state: State, thread_id: ThreadId) -> None:

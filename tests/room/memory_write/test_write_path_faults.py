@@ -19,7 +19,7 @@ from state.recovery import State
 from state.workspace.carrying import carried_text
 from state.workspace.layout import NOTES
 from tests.support.clock import ManualClock
-from tests.support.consolidation import contents, job_of, phase2_of, put_output
+from tests.support.consolidation import consolidated, contents, job_of, phase2_of, put_output
 from tests.support.consolidators import SUMMARY, ScriptedConsolidator, Tools, write_well
 from tests.support.learning import opened
 
@@ -35,14 +35,6 @@ def clock() -> ManualClock:
 async def state(tmp_path: Path, clock: ManualClock) -> AsyncIterator[State]:
     async with opened(tmp_path / "home", clock) as state:
         yield state
-
-
-async def consolidated(state: State, agent: ScriptedConsolidator | None = None) -> str | None:
-    """One run that publishes; its reason."""
-    agent = agent or ScriptedConsolidator(write_well)
-    report = await phase2_of(state, agent).run(ignore_cooldown=True)
-    assert report.status == "published", report
-    return report.reason
 
 
 async def noted(state: State, text: str, name: str = NOTE) -> None:
