@@ -71,7 +71,7 @@ def test_bytes_that_are_no_text_are_kept_as_marks(home: Path) -> None:
     [
         (("remember",), "", 2, "standard input is empty"),
         (("remember",), " \n", 2, "standard input is empty"),
-        (("remember", " "), "", 1, "must not be empty"),
+        (("remember", " "), "", 2, "the note is empty"),
         (("remember", "sk-" + "a1B2" * 8), "", 1, "nothing but a secret"),
         (("remember", "a", "--memory-version", "v9"), "", 1, "one of v1, v2"),
         (("correct", "nothing", "b"), "", 1, "there is no note nothing"),

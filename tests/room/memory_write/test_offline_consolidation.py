@@ -134,7 +134,7 @@ async def test_the_summary_has_its_first_line_its_headings_and_every_group(folde
     places = [lines.index(heading) for heading in SUMMARY_HEADINGS]
     assert places == sorted(places)
     assert "- The user lives in Paris and uses celsius." in lines[places[0] : places[1]]
-    assert "- Titles must not contain the word Explore." in lines[places[1] : places[2]]
+    assert "- Titles must not contain the word Explore. (in blog)" in lines[places[1] : places[2]]
     assert "- The tests run with make check. (in shop)" in lines[places[2] : places[3]]
     assert {"### /w/shop", "### /w/blog", "#### 2026-11-01", "#### 2026-11-09"} <= set(lines)
 
