@@ -1,17 +1,22 @@
 """Orders the units of memory by how well they answer a question. Pure.
 
-A unit scores by its own words (BM25 over body and headings), by how much of the question it covers,
-and by the units before and behind it, since an answer often stands beside the words that were asked
-for. Recency and use only break near ties; a user's own correction outranks any use. Every weight is
-a named constant; its reason was measured on one half of the conversations of `memoryd eval
-retrieval` (even ones), and the figures are told for all.
+In two steps, so that scores of another kind can be mixed in between: `word_scores` gives each
+candidate a score by unit id, `ordered` puts scored units in order. A unit scores by its own words
+(BM25 over body and headings), by how much of the question it covers, and by the units before and
+behind it, since an answer often stands beside the words that were asked for. Recency and use only
+break near ties; a user's own correction outranks any use; a day that the question names counts more
+than both. Every weight is a named constant; its reason was measured on one half of the
+conversations of `memoryd eval retrieval` (even ones), and the figures are told for all.
 """
 
 import math
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from state.stores.search import UnitRow
+from memory_read.days import TimeSpan
+from state.stores.search import KEY_BYTES, SIZES, UnitRow, key_of, length_of_size
 
 SATURATION = 1.0
 LENGTH_SHARE = 0.6
@@ -25,6 +30,12 @@ USE_SHARE = 0.08
 USE_FULL = 8
 CORRECTION_FACTOR = 1.5
 PLACE_FACTOR = 1.15
+DAY_SHARE = 0.8
+"""Of a unit that is of the day or month that the question names."""
+DAY_HALF_MS = 6 * 86_400_000
+"""What is told of a day is told on it or soon after; by so much later it counts half."""
+EARLY_FACTOR = 3
+"""What is as long before the day counts as if it were so much further away."""
 SAME_SHARE = 0.8
 """Units that share so much of their stems say the same; only the better one is told."""
 
@@ -48,6 +59,14 @@ class Statistics:
         """Of an average unit, in stems."""
         return max(self.words / self.units, 1.0) if self.units else 1.0
 
+    def share_of_size(self, size: int) -> float:
+        """What a word counts in a unit of about this length, on the scale of a unit's score."""
+        return 1 / (1 + _norm(length_of_size(size), self.length))
+
+    def shares(self) -> list[float]:
+        """The same of every size."""
+        return [self.share_of_size(size) for size in range(SIZES)]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
@@ -55,9 +74,10 @@ class Asker:
 
     now_ms: int
     cwd: str = ""
-    usage: Mapping[str, int] = field(default_factory=dict)
     corrections: frozenset[str] = frozenset()
     """Paths of files in which the user told what is right."""
+    spans: tuple[TimeSpan, ...] = ()
+    """The days or months that the question names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +88,7 @@ class Ranked:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Own:
+class _Own(NamedTuple):
     """What a unit scores by its own words and headings, and which stems of the question it holds.
 
     Those are a bit each, in the order of the question.
@@ -79,26 +98,56 @@ class _Own:
     held: int
 
 
+def word_scores(
+    asked: Sequence[str], units: Mapping[int, UnitRow], known: Statistics
+) -> dict[int, float]:
+    """By unit id how well each unit answers by its words, those that do at all.
+
+    Units beside the best ones should be among them.
+    """
+    own = _own_scores(asked, units.values(), known)
+    by_file = _file_scores(asked, units.values(), own, known)
+    return {
+        unit_id: own[unit_id].score
+        + _beside(unit, units, own)
+        + FILE_WEIGHT * by_file[unit.file_id]
+        for unit_id, unit in units.items()
+        if own[unit_id].held
+    }
+
+
+def ordered(
+    scores: Mapping[int, float], units: Mapping[int, UnitRow], asker: Asker
+) -> list[Ranked]:
+    """The units that have a score, the best first, with what beside the words matters."""
+    found = [
+        Ranked(unit=units[unit_id], score=score * _boost(units[unit_id], asker))
+        for unit_id, score in scores.items()
+    ]
+    found.sort(key=lambda one: (-one.score, one.unit.path, one.unit.first_line))
+    return found
+
+
 def _own_scores(
     asked: Sequence[str], units: Iterable[UnitRow], known: Statistics
 ) -> dict[int, _Own]:
     """By unit id; every text is looked through once, since this is most of a search's time."""
-    weighed = [(1 << place, f" {stem} ", known.rarity(stem)) for place, stem in enumerate(asked)]
+    weighed = [(1 << place, key_of(stem), known.rarity(stem)) for place, stem in enumerate(asked)]
     whole = sum(weight for _, _, weight in weighed) or 1.0
     return {unit.unit_id: _own(unit, weighed, whole, known.length) for unit in units}
 
 
 def _own(
-    unit: UnitRow, weighed: Sequence[tuple[int, str, float]], whole: float, average: float
+    unit: UnitRow, weighed: Sequence[tuple[int, bytes, float]], whole: float, average: float
 ) -> _Own:
-    norm = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * unit.length / average)
+    norm = _norm(unit.length, average)
     stems, headings = unit.stems, unit.heading_stems
     score = covered = 0.0
     held = 0
-    for bit, word, weight in weighed:
-        times: float = stems.count(word)
-        if word in headings:
-            times += HEADING_WEIGHT * headings.count(word)
+    for bit, key, weight in weighed:
+        times: float = stems.count(key)
+        if headings and key in headings:
+            times += HEADING_WEIGHT * headings.count(key)
         if times:
             score += weight * times * (SATURATION + 1) / (times + norm)
             covered += weight
@@ -106,20 +155,8 @@ def _own(
     return _Own(score * (1 + COVER_WEIGHT * covered / whole), held)
 
 
-def ranked(
-    asked: Sequence[str], units: Mapping[int, UnitRow], known: Statistics, asker: Asker
-) -> list[Ranked]:
-    """The units that answer, the best first; units beside the best ones should be among them."""
-    own = _own_scores(asked, units.values(), known)
-    by_file = _file_scores(asked, units.values(), own, known)
-    found = []
-    for unit_id, unit in units.items():
-        score = own[unit_id].score
-        if score > 0:
-            score += _beside(unit, units, own) + FILE_WEIGHT * by_file[unit.file_id]
-            found.append(Ranked(unit=unit, score=score * _boost(unit, asker)))
-    found.sort(key=lambda one: (-one.score, one.unit.path, one.unit.first_line))
-    return found
+def _norm(length: float, average: float) -> float:
+    return SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length / average)
 
 
 def _beside(unit: UnitRow, units: Mapping[int, UnitRow], own: Mapping[int, _Own]) -> float:
@@ -154,28 +191,42 @@ def _file_scores(
 def _boost(unit: UnitRow, asker: Asker) -> float:
     if unit.path in asker.corrections:
         return CORRECTION_FACTOR
-    used = max((asker.usage.get(thread_id, 0) for thread_id in unit.thread_ids), default=0)
-    factor = 1 + USE_SHARE * min(used, USE_FULL) / USE_FULL
+    factor = 1 + USE_SHARE * min(unit.used, USE_FULL) / USE_FULL
     if unit.at_ms is not None:
         age_ms = max(asker.now_ms - unit.at_ms, 0)
         factor += RECENCY_SHARE * 0.5 ** (age_ms / RECENCY_HALF_MS)
     if unit.cwd and asker.cwd and f"{asker.cwd}/".startswith(f"{unit.cwd.rstrip('/')}/"):
         factor *= PLACE_FACTOR
+    if unit.at_ms is not None and asker.spans:
+        factor *= 1 + DAY_SHARE * max(_nearness(unit.at_ms, span) for span in asker.spans)
     return factor
+
+
+def _nearness(at_ms: int, span: TimeSpan) -> float:
+    early_ms, late_ms = max(span.begin_ms - at_ms, 0), max(at_ms - span.end_ms, 0)
+    return float(0.5 ** ((EARLY_FACTOR * early_ms + late_ms) / DAY_HALF_MS))
 
 
 def without_echoes(found: Iterable[Ranked]) -> Iterator[Ranked]:
     """The first of those that say the same; worked out as they are taken."""
-    said: list[frozenset[str]] = []
+    said: list[frozenset[int]] = []
     for one in found:
-        stems = frozenset(one.unit.stems.split())
+        stems = _keys(one.unit.stems)
         if not any(_same(stems, other) for other in said):
             said.append(stems)
             yield one
 
 
-def _same(one: frozenset[str], other: frozenset[str]) -> bool:
+def _same(one: frozenset[int], other: frozenset[int]) -> bool:
     if not one or not other:
         return one == other
     least, most = sorted((len(one), len(other)))
     return least >= SAME_SHARE * most and len(one & other) >= SAME_SHARE * len(one | other)
+
+
+def _keys(stems: bytes) -> frozenset[int]:
+    return frozenset(array(_NUMBER, stems))
+
+
+_NUMBER = next(code for code in "IL" if array(code).itemsize == KEY_BYTES)
+"""What `array` calls a number of the size of a key."""

@@ -5,7 +5,7 @@ by a plain search in its bytes. Blocks on files.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from memory_read.searched_files import first_ones, rows_of
 from memory_read.units import cut_units
@@ -63,6 +63,6 @@ def scanned(
 def _rows(data: bytes, path: str, *, file_id: int, first_id: int) -> list[UnitRow]:
     """All units of one file, numbered downwards without touching those of another one."""
     return [
-        replace(row, path=path, file_id=file_id, unit_id=first_id - number)
+        row._replace(path=path, file_id=file_id, unit_id=first_id - number)
         for number, row in enumerate(rows_of(cut_units(data, path=path), data))
     ]

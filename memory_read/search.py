@@ -7,20 +7,25 @@ index that is behind. What is not indexed yet is read from the files, within a b
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from typing import Literal
 
-from memory_read.ranking import Asker, Ranked, Statistics, ranked, without_echoes
-from memory_read.scanning import NOTHING, scanned
-from memory_read.search_index import SearchIndex, Standing
+from memory_read.candidates import PLACES_MAX, chosen, looked_for
+from memory_read.days import TimeSpan, spans_of
+from memory_read.index_standing import Standing
+from memory_read.ranking import Asker, Ranked, Statistics, ordered, without_echoes, word_scores
+from memory_read.scanning import NOTHING, Scanned, scanned
+from memory_read.search_index import SearchIndex
+from memory_read.semantic.meaning import Asked, Meaning, Near
 from memory_read.snapshot import MemorySnapshot
+from memory_read.standing import Standing as Rules
 from memory_read.wording import asked_stems
+from state.database import Row
 from state.errors import DatabaseBroken
 from state.recovery import State
-from state.stores.search import LOOKED_AT_MAX, UnitRow, heading_places
+from state.stores.search import UnitRow, heading_places, key_of, unit_of_row
 from state.workspace.layout import NOTES
 from state.workspace.passages import Passage
 
@@ -41,8 +46,8 @@ class SearchLimits:
     """Of one hit; it is cut behind them."""
     stems_max: int = 24
     """The rarest of a longer question count."""
-    candidates_max: int = 80
-    centres_max: int = 24
+    candidates_max: int = 100
+    centres_max: int = 16
     """Of the candidates, those whose neighbours are looked at too."""
     known_stems_max: int = 20_000
     """Frequencies that are remembered between searches."""
@@ -74,6 +79,29 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked, read once."""
+
+    text: str
+    version: str
+    stems: tuple[str, ...]
+    spans: tuple[TimeSpan, ...]
+    """The days or months that it names."""
+    cwd: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """The units that are worth ranking, whatever they are scored by; ids as of their store."""
+
+    rows: Sequence[Row] = ()
+    """Of the index."""
+    scan: Sequence[UnitRow] = ()
+    """Of files that are not indexed yet; their ids are below zero."""
+    known: Statistics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchReply:
     """What a search gives."""
 
@@ -89,9 +117,14 @@ class MemorySearch:
     """Answers questions from the memory of every version of one home."""
 
     def __init__(
-        self, state: State, index: SearchIndex, limits: SearchLimits = SEARCH_LIMITS
+        self,
+        state: State,
+        index: SearchIndex,
+        limits: SearchLimits = SEARCH_LIMITS,
+        meaning: Meaning | None = None,
     ) -> None:
         self._state = state
+        self._meaning = meaning
         self._index = index
         self._limits = limits
         self._frequencies: dict[str, int] = {}
@@ -113,65 +146,110 @@ class MemorySearch:
     async def _once(
         self, query: str, version: str, limit: int, cwd: str
     ) -> tuple[SearchReply, bool]:
-        asked = asked_stems(query)
+        question = Question(
+            text=query,
+            version=version,
+            stems=asked_stems(query),
+            spans=spans_of(query),
+            cwd=cwd.rstrip("/"),
+        )
         standing = await self._index.look(version)
         indexing = bool(standing.missing)
-        if not asked:
+        if not question.stems:
             return SearchReply(hits=(), indexing=indexing), False
-        home = self._state.home
         scan = NOTHING
         if standing.missing:
-            scan = await asyncio.to_thread(
-                scanned, home, version, asked, standing.missing, standing.stamps
-            )
+            scan = await self._scanned(question, standing, standing.missing)
+        meant = Asked()
         try:
-            order = await self._found(asked, version, standing, scan.rows, cwd)
+            if self._meaning is not None:
+                meant = await self._meaning.asked(query, version, standing)
+            candidates = await self._candidates(question, standing, scan.rows, meant.near)
+            indexing = indexing or meant.is_behind
         except DatabaseBroken as error:
             log.warning("the search index cannot be read: %s", error.reason)
             self._index.distrust()
-            scan = await asyncio.to_thread(
-                scanned, home, version, asked, tuple(standing.stamps), standing.stamps
-            )
-            known = _statistics_of(scan.rows, {}, standing, asked)
-            units = {row.unit_id: row for row in scan.rows}
-            order = partial(ranked, asked, units, known, self._asker(units.values(), cwd, {}))
-            indexing = True
-        stamps = {path: file.stamp for path, file in standing.files.items()} | scan.stamps
+            scan = await self._scanned(question, standing, tuple(standing.stamps))
+            known = _statistics_of(scan.rows, {}, standing, question.stems)
+            candidates = Candidates(scan=scan.rows, known=known)
+            indexing, meant = True, Asked()
         return await asyncio.to_thread(
-            lambda: self._told(order(), version, stamps, limit, indexing=indexing)
+            self._answered,
+            question,
+            candidates,
+            replace(standing, stamps=scan.stamps | standing.stamps) if scan.stamps else standing,
+            limit,
+            meant.near,
+            indexing=indexing,
         )
 
-    async def _found(
+    async def _scanned(
+        self, question: Question, standing: Standing, paths: Sequence[str]
+    ) -> Scanned:
+        """What is not indexed yet, read from its files."""
+        version = question.version
+        found = await asyncio.to_thread(
+            scanned, self._state.home, version, question.stems, paths, standing.stamps
+        )
+        threads = {one for row in found.rows for one in row.thread_ids}
+        if not threads:
+            return found
+        usage = await self._index.store.usage(self._state.database, version, threads)
+        rows = (
+            row._replace(used=max((usage.get(one, 0) for one in row.thread_ids), default=0))
+            for row in found.rows
+        )
+        return replace(found, rows=tuple(rows))
+
+    async def _candidates(
         self,
-        asked: Sequence[str],
-        version: str,
+        question: Question,
         standing: Standing,
         scan: Sequence[UnitRow],
-        cwd: str,
-    ) -> Callable[[], list[Ranked]]:
-        """What ranks every candidate of index and scan together."""
+        near: Near | None,
+    ) -> Candidates:
+        """The best of the index, with what stands beside them, and of the scan all."""
         database, store, limits = self._state.database, self._index.store, self._limits
+        version, asked = question.version, question.stems
         frequencies = await self._known(asked, standing)
         known = _statistics_of(scan, frequencies, standing, asked)
         if len(asked) > limits.stems_max:
-            asked = sorted(asked, key=known.rarity, reverse=True)[: limits.stems_max]
-        wanted, all_of = _looked_for(asked, frequencies)
-        look = partial(
-            store.candidates_and_neighbours,
-            database,
-            version,
-            most=limits.candidates_max,
-            centres=limits.centres_max,
-        )
-        rows, usage = await asyncio.gather(
-            look(wanted, all_of=all_of), store.usage(database, version)
-        )
-        if not rows and all_of:
-            rows = await look(wanted[:1], all_of=False)
-        valid = {file.file_id for file in standing.files.values()}
-        units = {row.unit_id: row for row in rows if row.file_id in valid}
-        units |= {row.unit_id: row for row in scan}
-        return partial(ranked, asked, units, known, self._asker(units.values(), cwd, usage))
+            asked = tuple(sorted(asked, key=known.rarity, reverse=True)[: limits.stems_max])
+        wanted = looked_for(asked, frequencies, known)
+        best: list[int] = []
+        if wanted:
+            places = await store.places(
+                database, version, [one.stems for one in wanted], most=PLACES_MAX
+            )
+            best = await asyncio.to_thread(
+                chosen, version, zip(wanted, places, strict=True), known, most=limits.candidates_max
+            )
+        if near is not None:
+            best += near.nearest
+        if not best:
+            return Candidates(scan=scan, known=known)
+        rows = await store.units_and_neighbours(database, version, best, centres=limits.centres_max)
+        return Candidates(rows=rows, scan=scan, known=known)
+
+    def _answered(
+        self,
+        question: Question,
+        candidates: Candidates,
+        standing: Standing,
+        limit: int,
+        near: Near | None,
+        *,
+        indexing: bool,
+    ) -> tuple[SearchReply, bool]:
+        """Scores by unit id, their order, and the first hits that stand; blocks on files."""
+        rows = (unit_of_row(row) for row in candidates.rows if row["file_id"] in standing.file_ids)
+        units = {row.unit_id: row for row in (*rows, *candidates.scan)}
+        scores = word_scores(question.stems, units, candidates.known)
+        if near is not None:
+            scores = near.mixed_with(scores, units)
+        order = ordered(scores, units, self._asker(question, units))
+        reply, changed = self._told(order, question.version, standing, limit, indexing=indexing)
+        return replace(reply, mode="lexical" if near is None else "semantic"), changed
 
     async def _known(self, asked: Sequence[str], standing: Standing) -> Mapping[str, int]:
         """In how many units each stem stands.
@@ -191,38 +269,38 @@ class MemorySearch:
         self._frequencies |= common
         return {stem: self._frequencies.get(stem, found.get(stem, 0)) for stem in asked}
 
-    def _asker(self, units: Iterable[UnitRow], cwd: str, usage: Mapping[str, int]) -> Asker:
+    def _asker(self, question: Question, units: Mapping[int, UnitRow]) -> Asker:
         return Asker(
             now_ms=self._state.clock.now_ms(),
-            cwd=cwd.rstrip("/"),
-            usage=usage,
-            corrections=frozenset(unit.path for unit in units if unit.path.startswith(f"{NOTES}/")),
+            cwd=question.cwd,
+            corrections=frozenset(row.path for row in units.values() if _is_note(row.path)),
+            spans=question.spans,
         )
 
     def _told(
         self,
         found: Sequence[Ranked],
         version: str,
-        stamps: Mapping[str, str],
+        look: Standing,
         limit: int,
         *,
         indexing: bool,
     ) -> tuple[SearchReply, bool]:
         """The first of them that stand; blocks on files. True where a file changed meanwhile."""
         memory = MemorySnapshot(self._state.home, version)
+        rulings = look.rulings.now(memory)
         wanted = max(1, min(limit, self._limits.hits_max))
         best = without_echoes(found)
         hits: list[Hit] = []
         changed = False
         for _ in range(self._limits.rounds_max):
             chunk = list(islice(best, wanted - len(hits)))
-            standing = _standing(memory, chunk, stamps)
+            standing = _standing(memory, rulings.standing, chunk, look.stamps)
             changed = changed or None in standing.values()
             hits += self._hits(chunk, standing)
             if len(hits) >= wanted or not chunk:
                 break
-        pending = _pending(memory, hits)
-        hits = [replace(hit, pending=hit.path in pending) for hit in hits]
+        hits = [replace(hit, pending=True) if hit.path in rulings.pending else hit for hit in hits]
         truncated = next(best, None) is not None or any(hit.is_cut for hit in hits)
         reply = SearchReply(hits=tuple(hits), indexing=indexing, truncated=truncated)
         return reply, changed
@@ -250,21 +328,6 @@ class MemorySearch:
             )
 
 
-def _looked_for(asked: Sequence[str], frequencies: Mapping[str, int]) -> tuple[list[str], bool]:
-    """The rarest stems, as many as their units can be looked through; or two that must meet."""
-    known = sorted((stem for stem in asked if frequencies[stem]), key=lambda one: frequencies[one])
-    if len(known) > 1 and frequencies[known[0]] > LOOKED_AT_MAX:
-        return known[:2], True
-    wanted: list[str] = []
-    looked_at = 0
-    for stem in known:
-        looked_at += frequencies[stem]
-        if wanted and looked_at > LOOKED_AT_MAX:
-            break
-        wanted.append(stem)
-    return wanted, False
-
-
 def _statistics_of(
     scan: Sequence[UnitRow],
     frequencies: Mapping[str, int],
@@ -274,8 +337,8 @@ def _statistics_of(
     """Of index and scan together."""
     counts = dict(frequencies)
     for stem in asked:
-        word = f" {stem} "
-        seen = sum(word in row.stems or word in row.heading_stems for row in scan)
+        key = key_of(stem)
+        seen = sum(key in row.stems or key in row.heading_stems for row in scan)
         counts[stem] = counts.get(stem, 0) + seen
     return Statistics(
         units=standing.units + len(scan),
@@ -285,32 +348,45 @@ def _statistics_of(
 
 
 def _standing(
-    memory: MemorySnapshot, chunk: Sequence[Ranked], stamps: Mapping[str, str]
+    memory: MemorySnapshot, rules: Rules, chunk: Sequence[Ranked], stamps: Mapping[str, str]
 ) -> dict[int, tuple[str, str] | None]:
     """By unit its heading and text as they stand; None where the file changed since the look."""
     found: dict[int, tuple[str, str] | None] = {}
-    rules = memory.standing()
     by_path: dict[str, list[UnitRow]] = {}
     for one in chunk:
         by_path.setdefault(one.unit.path, []).append(one.unit)
+    wanted = {
+        path: (
+            list(dict.fromkeys(one for unit in units for one in _passages(unit))),
+            stamps.get(path, ""),
+        )
+        for path, units in by_path.items()
+    }
+    texts = memory.passages(wanted)
     for path, units in by_path.items():
-        wanted = {unit.unit_id: _passages(unit) for unit in units}
-        every = list(dict.fromkeys(one for passages in wanted.values() for one in passages))
-        texts = memory.passages(path, every, stamp=stamps.get(path, ""))
-        if texts is None:
-            found |= dict.fromkeys(wanted)
+        pieces = texts[path]
+        if pieces is None:
+            found |= dict.fromkeys(unit.unit_id for unit in units)
             continue
-        said = dict(zip(every, texts, strict=True))
-        for unit_id, passages in wanted.items():
-            pieces = [piece for one in passages if (piece := said[one]) is not None]
-            if len(pieces) == len(passages):
-                *headings, text = pieces
-                shown = rules.shown(text, path=path)
-                if shown is None:
-                    continue  # a later note corrected or forgot all of it
-                titles = [heading.strip().lstrip("#").strip() for heading in headings]
-                found[unit_id] = (" > ".join(titles), shown.strip("\r\n"))
+        said = dict(zip(wanted[path][0], pieces, strict=True))
+        for unit in units:
+            shown = _shown([said[one] for one in _passages(unit)], path, rules)
+            if shown is not None:
+                found[unit.unit_id] = shown
     return found
+
+
+def _shown(pieces: Sequence[str | None], path: str, rules: Rules) -> tuple[str, str] | None:
+    """Heading and text of a unit that stands."""
+    whole = [piece for piece in pieces if piece is not None]
+    if len(whole) < len(pieces):
+        return None
+    *headings, text = whole
+    shown = rules.shown(text, path=path)
+    if shown is None:
+        return None  # a later note corrected or forgot all of it
+    titles = [heading.strip().lstrip("#").strip() for heading in headings]
+    return " > ".join(titles), shown.strip("\r\n")
 
 
 def _passages(unit: UnitRow) -> list[Passage]:
@@ -319,7 +395,5 @@ def _passages(unit: UnitRow) -> list[Passage]:
     return [*headings, Passage(unit.begin_byte, unit.end_byte, unit.mark)]
 
 
-def _pending(memory: MemorySnapshot, hits: Iterable[Hit]) -> frozenset[str]:
-    if not any(hit.path.startswith(f"{NOTES}/") for hit in hits):
-        return frozenset()
-    return frozenset(note.path for note in memory.pending_notes())
+def _is_note(path: str) -> bool:
+    return path.startswith(f"{NOTES}/")

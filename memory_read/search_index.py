@@ -12,7 +12,9 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from memory_read.searched_files import chunks_of, first_ones, rows_of, stamps_of
+from memory_read.index_standing import INDEX_LIMITS, IndexLimits, Standing, standing_of
+from memory_read.searched_files import chunks_of, first_ones, is_searched, rows_of
+from memory_read.semantic.filling import VectorFilling
 from memory_read.units import Unit, cut_units
 from memory_read.wording import MADE_BY
 from state.database import Database
@@ -22,6 +24,7 @@ from state.recovery import State
 from state.stores.search import VERSIONS, IndexedFile, SearchStore
 from state.workspace.passages import read_whole, size_of
 from state.workspace.root import FILE_BYTES_MAX, ConfinedRoot
+from state.workspace.watched import Stamps, WatchedFolder
 
 log = logging.getLogger(__name__)
 
@@ -29,69 +32,62 @@ Progress = Callable[[str, int, int], None]
 """Told the version, how many files are done, and of how many."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexLimits:
-    """Bounds of the work on the index."""
-
-    units_per_transaction: int = 100
-    """About 15 ms of the writer (measured)."""
-    pages_per_sweep: int = 64
-    """About 10 ms of the writer (measured)."""
-    bytes_awaited_max: int = 262_144
-    """Changes of up to so many bytes are indexed before an answer."""
-    files_awaited_max: int = 64
-    awaited_s: float = 1.0
-    settled_s: float = 5.0
-
-
-INDEX_LIMITS = IndexLimits()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """How the index of a version stands to its folder at one look."""
-
-    stamps: dict[str, str]
-    """Of every file that can be found by a search."""
-    files: dict[str, IndexedFile]
-    """Those of them that the index holds as they are."""
-    missing: tuple[str, ...] = ()
-    """The others."""
-
-    @property
-    def units(self) -> int:
-        """Units that are indexed."""
-        return sum(file.units for file in self.files.values())
-
-    @property
-    def words(self) -> int:
-        """Their stems."""
-        return sum(file.words for file in self.files.values())
-
-
 @dataclass(slots=True)
 class _Following:
-    """The work that goes on for one version."""
+    """The work that goes on for one version, and what is known of it."""
 
+    watched: WatchedFolder
     task: "asyncio.Task[None] | None" = None
     again: bool = False
+    caught_up: "asyncio.Future[None] | None" = None
+    """Done when the work that goes on has indexed every file, whatever it does then."""
     files: dict[str, IndexedFile] = field(default_factory=dict)
+    """Changed by `put` and `take` alone, so that a standing is known to be of now."""
     loaded: bool = False
     littered: bool = True
+    standing: Standing | None = None
+    """As long as neither files nor stamps change."""
+    walked_s: float = 0.0
+
+    def put(self, path: str, file: IndexedFile) -> None:
+        """The index holds this."""
+        self.files[path] = file
+        self.standing = None
+
+    def take(self, path: str) -> IndexedFile | None:
+        """The index holds it no longer as a whole."""
+        self.standing = None
+        return self.files.pop(path, None)
+
+    def load(self, files: dict[str, IndexedFile], *, littered: bool) -> None:
+        """The index holds these."""
+        self.files, self.littered, self.loaded, self.standing = files, littered, True, None
+
+    def unload(self) -> None:
+        """Nothing is known of the index."""
+        self.files, self.loaded, self.standing = {}, False, None
 
 
 class SearchIndex:
     """The index of every version of one home; one object for a process."""
 
     def __init__(
-        self, state: State, tell: Progress | None = None, limits: IndexLimits = INDEX_LIMITS
+        self,
+        state: State,
+        tell: Progress | None = None,
+        limits: IndexLimits = INDEX_LIMITS,
+        filling: VectorFilling | None = None,
     ) -> None:
         self._home: Home = state.home
         self._database: Database = state.database
         self._tell = tell
         self._limits = limits
+        self._filling = filling
         self._store = SearchStore()
-        self._following = {version: _Following() for version in VERSIONS}
+        self._following = {
+            version: _Following(WatchedFolder(state.home.memories(version), is_searched))
+            for version in VERSIONS
+        }
         self._closed = False
         # One version after the other: whoever makes the index anew must not meet one who fills it.
         self._working = asyncio.Lock()
@@ -107,15 +103,22 @@ class SearchIndex:
 
         Raises: PathRefused, OSError, DatabaseBusy, DatabaseUnusable.
         """
-        stamps = await asyncio.to_thread(stamps_of, self._home, version)
-        standing = await self._standing(version, stamps)
         following = self._following[version]
-        if not standing.missing and not self._gone(version, stamps) and not following.littered:
+        standing = await self._standing(version, await self._stamps(version))
+        if not standing.missing and not standing.gone:
+            age_s = asyncio.get_running_loop().time() - following.walked_s
+            if following.littered or age_s > self._limits.trusted_s:
+                self._follow(version)
             return standing
         task = self._follow(version)
         if task is not None and self._is_small(standing):
-            await asyncio.wait({task}, timeout=self._limits.awaited_s)
-            standing = await self._standing(version, stamps)
+            # What is swept out of the database behind it is nothing that a search could find.
+            await asyncio.wait(
+                {one for one in (task, following.caught_up) if one is not None},
+                timeout=self._limits.awaited_s,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            standing = await self._standing(version, standing.stamps)
         return standing
 
     async def settle(self) -> None:
@@ -151,6 +154,8 @@ class SearchIndex:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for following in self._following.values():
+            following.watched.close()
 
     def _is_small(self, standing: Standing) -> bool:
         missing = standing.missing
@@ -158,26 +163,31 @@ class SearchIndex:
         limits = self._limits
         return len(missing) <= limits.files_awaited_max and total <= limits.bytes_awaited_max
 
-    async def _standing(self, version: str, stamps: dict[str, str]) -> Standing:
-        known = await self._known(version)
-        files: dict[str, IndexedFile] = {}
-        missing: list[str] = []
-        for path, stamp in stamps.items():
-            file = known.get(path)
-            if file is not None and file.stamp == stamp:
-                files[path] = file
-            else:
-                missing.append(path)
-        return Standing(stamps=stamps, files=files, missing=tuple(missing))
+    async def _stamps(self, version: str) -> Stamps:
+        """Of every file as it is now; a walk only where the kernel does not tell.
 
-    def _gone(self, version: str, stamps: dict[str, str]) -> bool:
-        return any(path not in stamps for path in self._following[version].files)
+        Raises: PathRefused, OSError.
+        """
+        stamps = self._following[version].watched.current()
+        return await self._walked(version) if stamps is None else stamps
 
-    async def _known(self, version: str) -> dict[str, IndexedFile]:
+    async def _walked(self, version: str) -> Stamps:
+        following = self._following[version]
+        walked = await asyncio.to_thread(following.watched.walk)
+        following.walked_s = asyncio.get_running_loop().time()
+        stamps = following.watched.adopt(walked)
+        if self._closed:
+            following.watched.close()
+        return stamps
+
+    async def _standing(self, version: str, stamps: Stamps) -> Standing:
         following = self._following[version]
         if not following.loaded:
             await self._load(version)
-        return following.files
+        standing = following.standing
+        if standing is None or standing.stamps is not stamps:
+            standing = following.standing = standing_of(stamps, following.files)
+        return standing
 
     async def _load(self, version: str) -> None:
         following = self._following[version]
@@ -185,9 +195,9 @@ class SearchIndex:
             made_by = await self._store.made_by(read)
             if not await self._store.is_sound(read):
                 made_by = ""
-            following.files = await self._store.files(read, version) if made_by == MADE_BY else {}
-            following.littered = made_by != MADE_BY or await self._store.is_littered(read)
-        following.loaded = True
+            files = await self._store.files(read, version) if made_by == MADE_BY else {}
+            littered = made_by != MADE_BY or await self._store.is_littered(read)
+        following.load(files, littered=littered)
 
     def _follow(self, version: str) -> "asyncio.Task[None] | None":
         """The task that brings a version up to date; one that runs looks once more at its end."""
@@ -195,11 +205,14 @@ class SearchIndex:
         if self._closed:
             return None
         if following.task is None or following.task.done():
+            following.caught_up = asyncio.get_running_loop().create_future()
             following.task = asyncio.create_task(
                 self._work(version), name=f"search index {version}"
             )
         else:
             following.again = True
+            if following.caught_up is None or following.caught_up.done():
+                following.caught_up = asyncio.get_running_loop().create_future()
         return following.task
 
     async def _work(self, version: str) -> None:
@@ -216,8 +229,12 @@ class SearchIndex:
                         await self._catch_up(version)
                 if not following.again:
                     return
+        except asyncio.CancelledError:
+            following.unload()
+            raise
         except (StateError, OSError) as error:
             # A search reads the files themselves meanwhile; the next look tries again.
+            following.unload()
             log.warning("the search index of %s is behind: %s", version, error)
 
     async def _clear(self) -> None:
@@ -225,7 +242,7 @@ class SearchIndex:
             await self._store.clear(tx, MADE_BY)
         self._distrusted = False
         for following in self._following.values():
-            following.loaded, following.files = False, {}
+            following.unload()
 
     async def _catch_up(self, version: str) -> None:
         following = self._following[version]
@@ -234,8 +251,10 @@ class SearchIndex:
             is_sound = await self._store.is_sound(read)
         if made_by != MADE_BY or not is_sound or self._distrusted:
             await self._clear()
-        await self._load(version)
-        stamps = await asyncio.to_thread(stamps_of, self._home, version)
+        if not following.loaded:
+            await self._load(version)
+        # A walk, so that what the kernel did not tell is seen in the end.
+        stamps = await self._walked(version)
         for path in [path for path in following.files if path not in stamps]:
             await self._remove(version, path)
         stale = [
@@ -248,7 +267,12 @@ class SearchIndex:
             await self._index(version, path)
         if stale:
             self._told(version, len(stale), len(stale))
+        caught_up = following.caught_up
+        if not following.again and caught_up is not None and not caught_up.done():
+            caught_up.set_result(None)
         await self._sweep(following)
+        if self._filling is not None:
+            self._filling.follow(version)
 
     def _told(self, version: str, done: int, total: int) -> None:
         if self._tell is not None and total > self._limits.files_awaited_max:
@@ -257,7 +281,8 @@ class SearchIndex:
     async def _remove(self, version: str, path: str) -> None:
         """Take out a file that is not there any more."""
         following = self._following[version]
-        file = following.files.pop(path)
+        file = following.take(path)
+        assert file is not None
         most = self._limits.units_per_transaction
         following.littered = True
         while True:
@@ -283,12 +308,15 @@ class SearchIndex:
         if former is not None and former.stamp and former.digest == digest:
             async with self._database.writing() as tx:
                 await self._store.restamp(tx, former.file_id, stamp)
-            following.files[path] = replace(former, stamp=stamp)
+            following.put(path, replace(former, stamp=stamp))
         else:
-            following.files.pop(path, None)
+            following.take(path)
+            if former is not None and self._filling is not None:
+                await self._filling.remember(former.file_id)
             units = await asyncio.to_thread(cut_units, data, path=path)
-            following.files[path] = await self._replace(
-                version, path, units, data, stamp=stamp, digest=digest
+            following.put(
+                path,
+                await self._replace(version, path, units, data, stamp=stamp, digest=digest),
             )
 
     async def _replace(
@@ -350,6 +378,9 @@ class SearchIndex:
             return
         swept, anew = False, True
         while not swept:
+            if following.again:
+                # Somebody waits for what changed meanwhile; the mark stays for the next round.
+                return
             async with self._database.writing() as tx:
                 swept = await self._store.sweep(tx, pages=self._limits.pages_per_sweep, anew=anew)
             anew = False

@@ -7,24 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from memory_read.units import Unit
 from memory_read.wording import stems
-from state.home import Home
 from state.policy.redaction import redact
-from state.stores.search import UnitRow, noted_headings, padded
+from state.stores.search import UnitRow, noted_headings, pressed
 from state.workspace.layout import DIFF_FILE, EXTENSIONS, HANDBOOK, NOTES, SUMMARY
-from state.workspace.passages import mark_of, stamps_below
-from state.workspace.root import ConfinedRoot
+from state.workspace.passages import mark_of
 
 
-def stamps_of(home: Home, version: str) -> dict[str, str]:
-    """The files that a search may find in, with their stamps; blocks on files.
-
-    Raises: PathRefused, OSError.
-    """
-    every = stamps_below(ConfinedRoot(home.memories(version)))
-    return {path: stamp for path, stamp in every.items() if _is_searched(path)}
-
-
-def _is_searched(path: str) -> bool:
+def is_searched(path: str) -> bool:
     """Markdown, of extensions the notes alone: the rest of an inbox is not memory yet."""
     if not path.endswith(".md") or path == DIFF_FILE:
         return False
@@ -44,7 +33,7 @@ def chunks_of(units: Sequence[Unit], most: int) -> Iterator[Sequence[Unit]]:
 def rows_of(units: Sequence[Unit], data: bytes) -> list[UnitRow]:
     """Units as rows, their secrets masked before a word of them is taken."""
     rows = []
-    around = {text: padded(stems(redact(text))) for text in {unit.around for unit in units}}
+    around = {text: pressed(stems(redact(text))) for text in {unit.around for unit in units}}
     for unit in units:
         said = stems(redact(unit.text))
         rows.append(
@@ -59,10 +48,10 @@ def rows_of(units: Sequence[Unit], data: bytes) -> list[UnitRow]:
                     for one in unit.headings
                 ),
                 at_ms=unit.at_ms,
-                thread_ids=unit.thread_ids,
+                threads=" ".join(unit.thread_ids),
                 cwd=redact(unit.cwd),
                 heading_stems=around[unit.around],
-                stems=padded(said),
+                stems=pressed(said),
                 length=len(said),
             )
         )

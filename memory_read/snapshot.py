@@ -6,7 +6,7 @@ functions block; call them in a thread.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -37,6 +37,8 @@ RECAP_BYTES_MAX = 65_536
 PAGES_MAX = 10
 STAMP_CHARS = 19
 """Of the time that the name of a note begins with."""
+BETWEEN = "\n\n\0\n\n"
+"""What no shape of a secret goes across."""
 SummaryMissing = Literal["no_summary", "blank", "unreadable"]
 _KNOWN_FILES = frozenset({SUMMARY, HANDBOOK, RAW_MEMORIES, DIFF_FILE})
 
@@ -123,6 +125,10 @@ class MemorySnapshot:
         pending = {note.path for note in self.pending_notes()}
         worked_in = {note.path for note in notes} - pending
         return Standing(((note.path, note.text) for note in notes), worked_in=worked_in)
+
+    def published_stamp(self) -> str:
+        """Another one means that another state may have been published."""
+        return Baseline(self.folder).stamp()
 
     def forgetting(self) -> Standing:
         """What the notes ask to forget, without what they correct."""
@@ -219,16 +225,24 @@ class MemorySnapshot:
         return self._clean(self._root.search(**arguments))
 
     def passages(
-        self, path: str, passages: Sequence[Passage], *, stamp: str
-    ) -> Sequence[str | None] | None:
-        """Pieces of a file that stand as they did, the others None; None when the file changed."""
-        try:
-            found = read_passages(self._root, path, passages, stamp=stamp)
-        except (PathRefused, OSError):
-            return None
-        if found is None:
-            return None
-        return [None if one is None else redact(one.decode(errors="replace")) for one in found]
+        self, wanted: Mapping[str, tuple[Sequence[Passage], str]]
+    ) -> Mapping[str, Sequence[str | None] | None]:
+        """By path pieces of files whose stamp is known: those that stand as they did.
+
+        A piece that changed is None, a file that did likewise.
+        """
+        found: dict[str, Sequence[bytes | None] | None] = {}
+        for path, (passages, stamp) in wanted.items():
+            try:
+                found[path] = read_passages(self._root, path, passages, stamp=stamp)
+            except (PathRefused, OSError):
+                found[path] = None
+        pieces = {piece for every in found.values() for piece in every or () if piece is not None}
+        shown = _all_redacted(pieces)
+        return {
+            path: None if every is None else [None if one is None else shown[one] for one in every]
+            for path, every in found.items()
+        }
 
     def add_note(self, filename: str, note: str) -> None:
         """Keep a note for the next consolidation.
@@ -272,6 +286,15 @@ class MemorySnapshot:
             return self._root.read_bytes(path, bytes_max=bytes_max)
         except (PathRefused, OSError):
             return None
+
+
+def _all_redacted(pieces: Iterable[bytes]) -> Mapping[bytes, str]:
+    """Each piece without its secrets; looked through together, since few hold any."""
+    texts = {piece: piece.decode(errors="replace") for piece in pieces}
+    together = BETWEEN.join(texts.values())
+    if redact(together) == together:
+        return texts
+    return {piece: redact(text) for piece, text in texts.items()}
 
 
 def _decoded(data: bytes) -> str | None:

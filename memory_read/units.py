@@ -8,7 +8,8 @@ lines; one longer than the bound is cut at line ends, a longer line inside.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+
+from memory_read.days import moment_of
 
 UNIT_BYTES_MAX = 16_384
 """Longer blocks are cut; the messages of the conversations we measure with stay whole."""
@@ -29,7 +30,6 @@ _SOURCES = "rollout_summary_files"
 _KEYWORDS = "keywords"
 _THREAD = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.I)
 _TASK = re.compile(r"Task (\d+)\b")
-_DAY = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})(?:T(\d{2})[:-](\d{2})(?:[:-](\d{2}))?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class _Section:
 def cut_units(data: bytes, *, path: str) -> list[Unit]:
     """The units of a file; bytes that are no UTF-8 are replaced in their texts."""
     head, sections = _sections(data)
-    about = _About(_threads(head), _time(head) or _time(path), _cwd(head))
+    about = _About(_threads(head), moment_of(head) or moment_of(path), _cwd(head))
     for section in sections:
         _take_aside(section, data)
     units: list[Unit] = []
@@ -212,7 +212,7 @@ def _units(block: _Block, section: _Section, data: bytes, about: _About) -> Iter
             if number in path[0].tasks
         )
         ids = _threads(f"{text} {cited}") or _threads(f"{' '.join(titles)} {said}")
-        at_ms = _time(f"{cited} {said}") or _time(" ".join(reversed(titles))) or about.at_ms
+        at_ms = moment_of(f"{cited} {said}") or moment_of(" ".join(reversed(titles))) or about.at_ms
         yield Unit(
             span=Span(begin, end),
             first_line=first,
@@ -266,16 +266,3 @@ def _cwd(text: str) -> str:
 
 def _threads(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.lower() for one in _THREAD.findall(text)))[:THREADS_MAX]
-
-
-def _time(text: str) -> int | None:
-    """The first day, or time of one, that stands in a text, in UTC."""
-    for found in _DAY.finditer(text):
-        parts = [int(part) for part in found.groups() if part is not None]
-        year, month, day, hour, minute, second = (*parts, 0, 0, 0)[:6]
-        try:
-            at = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
-        except ValueError:
-            continue
-        return round(at.timestamp() * 1000)
-    return None

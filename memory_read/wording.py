@@ -13,8 +13,10 @@ from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Protocol
 
-MADE_BY = "1"
-"""Raised with every change here, so that an index of other stems is made anew."""
+from memory_read.irregular import BASE_FORMS
+
+MADE_BY = "2"
+"""Raised with every change of stems or units, so that an index of other ones is made anew."""
 STEM_CHARS_MAX = 40
 """What is longer is no word that anyone asks for; its beginning is kept."""
 
@@ -94,6 +96,7 @@ def _pairs(part: str) -> Iterator[str]:
 
 
 def _stem(word: str) -> str:
+    word = BASE_FORMS.get(word, word)
     if len(word) < _STEMMED_CHARS_MIN or not word.isalpha():
         return word[:STEM_CHARS_MAX]
     return _stemmer().stemWord(word[:STEM_CHARS_MAX])

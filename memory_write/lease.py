@@ -67,7 +67,7 @@ async def _until_lost(state: State, claim: Claim, *, heartbeat_s: int, lease_s: 
 async def is_lost(state: State, claim: Claim) -> bool:
     """Whether somebody else has the job or ended it; unknown is no."""
     try:
-        async with state.database.reading() as read:
+        async with state.database.glancing() as read:
             return not await state.jobs.holds(read, claim)
     except StateError:
         return False

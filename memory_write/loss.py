@@ -23,7 +23,7 @@ async def notes_back(state: State, recipe: Recipe) -> None:
     Raises: WorkspaceUnsafe, PathRefused, OSError, DatabaseBusy, DatabaseUnusable, JournalUnusable.
     """
     folder = state.home.memories(recipe.version)
-    async with state.database.reading() as read:
+    async with state.database.glancing() as read:
         edition = await state.editions.latest(read, recipe.version)
     lost = edition is not None and await asyncio.to_thread(is_lost, folder, recipe)
     settled = await settle_notes(state, recipe.version, lost=lost)

@@ -29,6 +29,7 @@ from state.recovery import State
 from state.stores.backlog import Backlog
 from state.stores.jobs import CONSOLIDATION_KEY
 from state.stores.switch import is_paused
+from state.write_queue import in_background
 
 _LOG = logging.getLogger(__name__)
 
@@ -219,7 +220,7 @@ class Scheduler:
                 interval_s, max(WAIT_MIN_S, (report.phase1.retry_at_ms - now_ms) / 1_000)
             )
         try:
-            async with self._state.database.reading() as read:
+            async with self._state.database.glancing() as read:
                 next_ms = await self._backlog.next_at_ms(
                     read,
                     version=self._settings.version,
@@ -241,12 +242,13 @@ class Scheduler:
         async def in_turn() -> ConsolidateReport:
             async with self._alone:
                 # Asked inside the turn: whoever pauses writes first and then ends what runs.
-                async with self._state.database.reading() as read:
+                async with self._state.database.glancing() as read:
                     paused = await is_paused(read)
                 if paused:
                     phase1 = Phase1Report(stopped_by="paused")
                     return ConsolidateReport(phase1=phase1, phase2=None, reason="paused")
-                return await work()
+                with in_background():
+                    return await work()
 
         task = asyncio.create_task(in_turn(), name="memory pass")
         self._passes.add(task)
@@ -331,7 +333,7 @@ class Scheduler:
         return ConsolidateReport(phase1=phase1, phase2=phase2)
 
     async def _handed_on(self, cooldown_s: int) -> bool:
-        async with self._state.database.reading() as read:
+        async with self._state.database.glancing() as read:
             return await self._backlog.consolidation_due(
                 read,
                 version=self._settings.version,
@@ -347,7 +349,7 @@ class Scheduler:
         if self._consolidated is not None:
             return found, found != self._consolidated
         # The first look of this process: only the times tell.
-        async with self._state.database.reading() as read:
+        async with self._state.database.glancing() as read:
             job = await self._state.jobs.get(
                 read, version=version, kind="consolidation", key=CONSOLIDATION_KEY
             )

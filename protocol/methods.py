@@ -605,6 +605,9 @@ REASONING_SUMMARY_TEXT_DELTA = NotificationType(
 COMMAND_OUTPUT_DELTA = NotificationType(
     "item/commandExecution/outputDelta", items.CommandOutputDelta, False, "thread"
 )
+FILE_CHANGE_PATCH_UPDATED = NotificationType(
+    "item/fileChange/patchUpdated", items.FileChangePatchUpdated, False, "thread"
+)
 TERMINAL_INTERACTION = NotificationType(
     "item/commandExecution/terminalInteraction", items.TerminalInteraction, True, "thread"
 )
@@ -656,6 +659,7 @@ NOTIFICATIONS: tuple[NotificationType, ...] = (
     REASONING_SUMMARY_PART_ADDED,
     REASONING_SUMMARY_TEXT_DELTA,
     COMMAND_OUTPUT_DELTA,
+    FILE_CHANGE_PATCH_UPDATED,
     TERMINAL_INTERACTION,
     MCP_TOOL_PROGRESS,
     MCP_SERVER_STATUS_UPDATED,

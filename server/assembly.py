@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from memory_read.search import MemorySearch
-from memory_read.search_index import SearchIndex
 from memory_write.controls.agent_memories import AgentMemoryImport
 from memory_write.controls.notes import NoteKeeper
 from memory_write.controls.outside import OutsideContext
@@ -28,7 +26,7 @@ from memory_write.controls.transfer import SessionImport
 from memory_write.lanes import lanes_of
 from memory_write.phase2.recover import recover
 from memory_write.phase2.restore import restore_published
-from memory_write.ports import Announcement, Announcer, Steps, no_steps
+from memory_write.ports import Announcement, Steps, no_steps
 from server.agent.background import BackgroundModels
 from server.agent.background_quota import ProviderQuota
 from server.agent.command_rules import CommandRules
@@ -58,6 +56,7 @@ from server.in_force import SettingsInForce
 from server.loop_lag import LoopLag
 from server.machine import Machine, machine_of
 from server.release import __version__
+from server.searching import searching_of
 from server.settings import Settings
 from server.unused_memory import unused_memory
 from server.wire.connection import Connect, serve_connection
@@ -155,6 +154,8 @@ async def start_server(settings: Settings, choices: Choices = Choices()) -> Serv
         draining = asyncio.Event()
         services = _services(settings, choices, state, instance_id, draining.is_set)
         stack.push_async_callback(services.providers.close)
+        if services.semantic is not None:
+            stack.push_async_callback(services.semantic.filling.close)
         stack.push_async_callback(services.index.close)
         dispatcher = Dispatcher(bindings(services), failures=to_wire, limits=choices.wire)
         connect: Connect = partial(
@@ -238,8 +239,8 @@ def _services(
             live.forget_recalled(announcement.version)
         fan.announce(announcement)
 
-    index, announce = _index_of(state, tell)
-    search = MemorySearch(state, index)
+    found, announce = searching_of(settings, state, tell)
+    index, search = found.index, found.search
     lanes = lanes_of(
         state,
         models,
@@ -251,7 +252,11 @@ def _services(
     )
     read = LiveMemory(state, search, memory.versions)
     machine = machine_of(settings, clock)
-    mcp = McpFleet(settings.mcp_servers, tell=lambda of, told: fan(_server_changed(of, told)))
+    mcp = McpFleet(
+        settings.mcp_servers,
+        left_out=settings.mcp_left_out,
+        tell=lambda of, told: fan(_server_changed(of, told)),
+    )
     live = LiveThreads(
         state,
         providers,
@@ -286,6 +291,7 @@ def _services(
         reset=MemoryReset(state, lanes),
         search=search,
         index=index,
+        semantic=found.semantic,
         pause=MemoryPause(state, lanes, fan.announce),
         read=read,
         quota=quota,
@@ -329,22 +335,6 @@ def _server_changed(thread_id: ThreadId, status: McpStatus) -> McpServerChanged:
     )
 
 
-def _index_of(state: State, announce: Announcer) -> tuple[SearchIndex, Announcer]:
-    """The index of search, which tells how far it is, and an announcer after which it looks."""
-
-    def tell(version: str, done: int, total: int) -> None:
-        data = {"done": done, "total": total}
-        announce(Announcement(what="search/indexing", version=version, data=data))
-
-    def announce_and_look(told: Announcement) -> None:
-        announce(told)
-        if told.what.startswith("consolidation/"):
-            index.nudge()
-
-    index = SearchIndex(state, tell)
-    return index, announce_and_look
-
-
 def _working_folder() -> str:
     try:
         return str(Path.cwd())
@@ -361,6 +351,7 @@ def _agent_settings(settings: Settings) -> AgentSettings:
     return AgentSettings(
         provider=settings.provider,
         model=settings.model,
+        model_fallbacks=settings.model_fallbacks,
         effort=settings.reasoning_effort,
         context_window=settings.context_window,
         auto_compact_tokens=settings.auto_compact_tokens,

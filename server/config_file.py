@@ -9,173 +9,27 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
+from server.config_sections import (
+    NAMED,
+    ConfigFile,
+    FeaturesSection,
+    MemoriesSection,
+    ServerSection,
+)
 from server.errors import ConfigRefused
 
-# The bounds of the original, `memory-write.md` section 2.1: key -> (lowest, highest).
-CLAMPS: Mapping[str, tuple[int, int]] = {
-    "max_raw_memories_for_consolidation": (1, 4096),
-    "max_unused_days": (0, 365),
-    "max_rollout_age_days": (0, 90),
-    "max_rollouts_per_startup": (1, 128),
-    "min_rollout_idle_hours": (1, 48),
-    "min_rate_limit_remaining_percent": (0, 100),
-    "max_concurrent_extractions": (1, 64),
-}
 _ALIASES: Mapping[tuple[str, str], str] = {
     ("memories", "no_memories_if_mcp_or_web_search"): "disable_on_external_context",
     ("features", "memory_tool"): "memories",
 }
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
-
-
-class MemoriesSection(_Section):
-    """`[memories]`, unclamped and as written."""
-
-    version: Literal["v1", "v2", "v3"] = "v1"
-    dual_write: bool | list[str] = False
-    generate_memories: bool = True
-    use_memories: bool = True
-    dedicated_tools: bool = True
-    disable_on_external_context: bool = False
-    max_raw_memories_for_consolidation: int = 256
-    max_unused_days: int = 30
-    max_rollout_age_days: int = 10
-    max_rollouts_per_startup: int = 2
-    max_concurrent_extractions: int = 8
-    min_rollout_idle_hours: int = 6
-    min_rate_limit_remaining_percent: int = 25
-    extract_model: str | None = None
-    consolidation_model: str | None = None
-    consolidation_service_tier: str | None = None
-    extract_tokens_per_day: int | None = None
-    consolidation_tokens_per_day: int | None = None
-
-
-class FeaturesSection(_Section):
-    """`[features]`."""
-
-    memories: bool = True
-
-
-class WebSearchSection(_Section):
-    """`[tools.web_search]`; its details are the provider's business."""
-
-
-class GranularParts(_Section):
-    """Which questions may come at all."""
-
-    sandbox_approval: bool
-    rules: bool
-    mcp_elicitations: bool
-    request_permissions: bool = False
-    skill_approval: bool = False
-
-
-class GranularSection(_Section):
-    """`approval_policy = { granular = { … } }`."""
-
-    granular: GranularParts
-
-
-class ToolsSection(_Section):
-    """`[tools]`."""
-
-    web_search: bool | WebSearchSection | None = None
-
-
-class WorkspaceWriteSection(_Section):
-    """`[sandbox_workspace_write]`."""
-
-    writable_roots: list[str] = []
-    network_access: bool = False
-    exclude_tmpdir_env_var: bool = False
-    exclude_slash_tmp: bool = False
-
-
-class ShellEnvironmentSection(_Section):
-    """`[shell_environment_policy]`: which variables a command gets."""
-
-    inherit: Literal["all", "core", "none"] = "all"
-    ignore_default_excludes: bool = False
-    exclude: list[str] = []
-    include_only: list[str] = []
-    set: dict[str, str] = {}
-
-
-class ServerSection(_Section):
-    """`[server]`: keys of our own."""
-
-    drain_s: int = 10
-    thread_idle_s: int = 1_800
-    """After that time without listeners and turns a thread is unloaded; 0 keeps all."""
-
-
-class ProviderSection(_Section):
-    """`[model_providers.NAME]`."""
-
-    name: str | None = None
-    base_url: str | None = None
-    env_key: str | None = None
-    wire_api: Literal["responses", "chat"] = "responses"
-    http_headers: dict[str, str] = {}
-    requires_openai_auth: bool = False
-
-
-class McpServerSection(_Section):
-    """`[mcp_servers.NAME]`."""
-
-    command: str | None = None
-    args: list[str] = []
-    env: dict[str, str] = {}
-    env_vars: list[str] = []
-    cwd: str | None = None
-    url: str | None = None
-    bearer_token_env_var: str | None = None
-    http_headers: dict[str, str] = {}
-    env_http_headers: dict[str, str] = {}
-    enabled: bool = True
-    required: bool = False
-    startup_timeout_sec: float = 30.0
-    tool_timeout_sec: float = 120.0
-    enabled_tools: list[str] | None = None
-    disabled_tools: list[str] = []
-    default_tools_approval_mode: Literal["auto", "prompt", "approve"] = "auto"
-
-
-class ConfigFile(_Section):
-    """The whole file, as far as memoryd reads it."""
-
-    model: str | None = None
-    model_provider: str | None = None
-    model_reasoning_effort: str | None = None
-    model_context_window: int | None = None
-    model_auto_compact_token_limit: int | None = None
-    approval_policy: Literal["untrusted", "on-request", "never"] | GranularSection = "on-request"
-    sandbox_mode: Literal["read-only", "workspace-write", "danger-full-access"] = "read-only"
-    sandbox_workspace_write: WorkspaceWriteSection = WorkspaceWriteSection()
-    shell_environment_policy: ShellEnvironmentSection = ShellEnvironmentSection()
-    web_search: Literal["disabled", "cached", "live"] | None = None
-    tools: ToolsSection = ToolsSection()
-    features: FeaturesSection = FeaturesSection()
-    memories: MemoriesSection = MemoriesSection()
-    server: ServerSection = ServerSection()
-    model_providers: dict[str, ProviderSection] = {}
-    instruction_files: bool = True
-    project_doc_max_bytes: int = 32_768
-    project_doc_fallback_filenames: list[str] = []
-    projects: dict[str, Any] = {}
-    mcp_servers: dict[str, McpServerSection] = {}
-
-
-_NAMED = ("model_providers", "mcp_servers")
-"""Tables of tables, whose second part is a name."""
+_WHOLE = frozenset({"approval_policy"})
+"""What is of one piece: half of it would be another policy than the one that was meant."""
 # Tables that the original reads and a later issue of ours will: no warning for them.
 _LATER = frozenset({"profiles", "tui", "history", "shell_snapshot"})
 
@@ -221,7 +75,15 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> ReadConfig:
         for _, message in _strange(_nested(where, value)):
             warnings.append(ConfigWarning(message=f"-c {override}: {message}"))
         merged = _merged(merged, _canonical(_nested(where, value)))
-    config = _validated(merged, path, text, warnings)
+    config, faults = _validated(merged)
+    warnings += [
+        ConfigWarning(
+            message=f"`{'.'.join(one.key)}` is ignored: {one.wanted}{_instead(one.pruned)}",
+            path=path,
+            line=line_of(text, one.key),
+        )
+        for one in faults
+    ]
     return ReadConfig(config=config, merged=merged, text=text, warnings=tuple(warnings))
 
 
@@ -231,9 +93,8 @@ def faults_of(text: str, path: Path) -> tuple[str, ...]:
         written = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         return (f"not valid TOML: {error}",)
-    warnings: list[ConfigWarning] = []
-    _validated(_canonical(written), path, text, warnings)
-    return tuple(warning.message for warning in warnings)
+    _, faults = _validated(_canonical(written))
+    return tuple(f"`{'.'.join(one.key)}`: {one.wanted}" for one in faults)
 
 
 def _read(path: Path) -> tuple[str, dict[str, Any]]:
@@ -323,28 +184,59 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
     return result
 
 
-def _validated(
-    merged: dict[str, Any], path: Path, text: str, warnings: list[ConfigWarning]
-) -> ConfigFile:
-    """The typed form; a value of the wrong type is told and left at its default."""
-    pruned = merged
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fault:
+    """A value of the wrong type."""
+
+    key: tuple[str, ...]
+    """Of the value itself, or of the one that is missing."""
+    pruned: tuple[str, ...]
+    """What does not count because of it."""
+    wanted: str
+
+
+def _validated(merged: dict[str, Any]) -> tuple[ConfigFile, list[_Fault]]:
+    """The typed form; a value of the wrong type is left at its default."""
+    pruned, faults = merged, list[_Fault]()
     while True:
         try:
-            return ConfigFile.model_validate(pruned)
+            return ConfigFile.model_validate(pruned), faults
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = tuple(str(part) for part in first["loc"])
-            key_path = where[:3] if where[0] in _NAMED else where[:2]
-            key_path = _existing(pruned, key_path)
-            wanted = _wanted(first["type"], first["msg"])
-            warnings.append(
-                ConfigWarning(
-                    message=f"`{'.'.join(key_path)}` is ignored: {wanted}",
-                    path=path,
-                    line=line_of(text, key_path),
-                )
-            )
-            pruned = _without(pruned, key_path)
+            fault = _fault(pruned, error)
+            faults.append(fault)
+            pruned = _without(pruned, fault.pruned)
+
+
+def _fault(config: Mapping[str, Any], error: ValidationError) -> _Fault:
+    """The first value that is wrong, and of several shapes it may have the one that was meant."""
+    details = error.errors(include_url=False)
+    head = details[0]["loc"][0]
+    same = [one for one in details if one["loc"][0] == head]
+    telling = [
+        one
+        for one in same
+        if not (one["type"] == "literal_error" and isinstance(one["input"], Mapping))
+        and not (one["type"] == "model_type" and len(same) > 1)
+    ]
+    first = next(iter(telling), same[0])
+    key = _key_of(config, first["loc"], missing=first["type"] == "missing")
+    pruned = key[:1] if key[0] in _WHOLE else _existing(config, key)
+    return _Fault(key=key, pruned=pruned, wanted=_wanted(first["type"], first["msg"]))
+
+
+def _key_of(
+    config: Mapping[str, Any], where: Sequence[int | str], *, missing: bool
+) -> tuple[str, ...]:
+    """The parts of a place that are keys of the file; the others name shapes or positions."""
+    key: list[str] = []
+    inner: Any = config
+    for part in where:
+        if isinstance(inner, Mapping) and part in inner:
+            key.append(str(part))
+            inner = inner[part]
+    if missing:
+        key.append(str(where[-1]))
+    return tuple(key)
 
 
 def _wanted(kind: str, message: str) -> str:
@@ -353,8 +245,25 @@ def _wanted(kind: str, message: str) -> str:
     return "input should be a table" if table else message.lower()
 
 
+def _instead(key: tuple[str, ...]) -> str:
+    """What is used in its place, where that is one plain value."""
+    inner: Any = ConfigFile()
+    for depth, part in enumerate(key):
+        if depth == 1 and key[0] in NAMED:
+            inner = NAMED[key[0]]()
+        else:
+            inner = getattr(inner, part, None)
+    match inner:
+        case bool():
+            return f"; {str(inner).lower()} is used"
+        case str() | int() | float():
+            return f"; {inner} is used"
+        case _:
+            return ""
+
+
 def _existing(config: Mapping[str, Any], where: tuple[str, ...]) -> tuple[str, ...]:
-    """As much of a path as stands in the file; the rest names one of several allowed shapes."""
+    """As much of a key as stands in the file."""
     inner: Any = config
     for depth, part in enumerate(where):
         if not isinstance(inner, Mapping) or part not in inner:
@@ -377,7 +286,15 @@ _TABLE = re.compile(r"^\s*\[([^\[\]]+)\]")
 
 
 def line_of(text: str, where: tuple[str, ...]) -> int | None:
-    """The line that sets a key; the TOML reader of the standard library keeps no places."""
+    """The line that sets a key, or else what is around it.
+
+    The TOML reader of the standard library keeps no places.
+    """
+    around = (where[:depth] for depth in range(len(where), 0, -1))
+    return next((found for key in around if (found := _line_of(text, key)) is not None), None)
+
+
+def _line_of(text: str, where: tuple[str, ...]) -> int | None:
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), start=1):
         header = _TABLE.match(line)

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from memory_write.limits import DailyBudget, MemorySettings, Phase1Limits, Phase2Limits
-from server.config_file import CLAMPS, ConfigFile, ConfigWarning, ReadConfig, line_of, read_config
+from server.config_checks import Warn, is_http, sensible
+from server.config_file import ConfigWarning, ReadConfig, line_of, read_config
+from server.config_sections import ConfigFile
 from server.environment import variable
-from server.mcp_settings import McpServerSettings, mcp_servers
+from server.mcp_settings import McpLeftOut, McpServerSettings, mcp_servers
 from server.switches import Switches, project_switches
 from state.home import Home
 
@@ -47,6 +49,7 @@ class Settings:
 
     home: Home
     model: str | None
+    model_fallbacks: tuple[str, ...]
     provider: str
     reasoning_effort: str | None
     context_window: int | None
@@ -57,6 +60,8 @@ class Settings:
     sandbox_mode: str
     use_memories: bool
     dedicated_tools: bool
+    semantic_search: bool
+    """Whether search goes by meaning too, where the extra `semantic` is installed."""
     pollutable: bool
     """Whether outside context bars a thread from being learned from."""
     instruction_files: bool
@@ -73,6 +78,7 @@ class Settings:
     shell_environment: Mapping[str, Any]
     """`[shell_environment_policy]` as written, with defaults."""
     mcp_servers: tuple[McpServerSettings, ...]
+    mcp_left_out: tuple[McpLeftOut, ...]
     drain_s: int
     thread_idle_s: int
     raw: Mapping[str, Any]
@@ -91,33 +97,22 @@ def load_settings(home: Home, overrides: Sequence[str] = ()) -> Settings:
 
 
 def _settings(home: Home, read: ReadConfig) -> Settings:
-    config, text, warnings = read.config, read.text, list(read.warnings)
+    text, warnings = read.text, list(read.warnings)
+
+    def warn(message: str, key: tuple[str, ...]) -> None:
+        warnings.append(ConfigWarning(message=message, path=home.config, line=line_of(text, key)))
+
+    config = sensible(read.config, warn)
     memories = config.memories
-    bounded = {}
-    for key, (lowest, highest) in CLAMPS.items():
-        value = getattr(memories, key)
-        bounded[key] = min(max(value, lowest), highest)
-        if bounded[key] != value:
-            warnings.append(
-                ConfigWarning(
-                    message=f"`memories.{key}` = {value} is outside {lowest} to {highest}; "
-                    f"{bounded[key]} is used",
-                    path=home.config,
-                    line=line_of(text, ("memories", key)),
-                )
-            )
     version, others = _versions(config, home.config, text, warnings)
-    providers = _providers(config)
+    providers = _providers(config, warn)
     provider = _chosen_provider(config, providers, home.config, text, warnings)
+    servers, left_out = mcp_servers(config.mcp_servers, warn)
     uses = _switch(USE_VARIABLE, memories.use_memories, warnings)
-
-    def warn_of_server(message: str, name: str) -> None:
-        line = line_of(text, ("mcp_servers", name))
-        warnings.append(ConfigWarning(message=message, path=home.config, line=line))
-
     return Settings(
         home=home,
         model=config.model,
+        model_fallbacks=tuple(config.model_fallbacks),
         provider=provider,
         reasoning_effort=config.model_reasoning_effort,
         context_window=config.model_context_window,
@@ -127,26 +122,27 @@ def _settings(home: Home, read: ReadConfig) -> Settings:
         sandbox_mode=config.sandbox_mode,
         use_memories=uses,
         dedicated_tools=memories.dedicated_tools,
+        semantic_search=_switch("MEMORYD_SEMANTIC_SEARCH", memories.semantic_search, warnings),
         pollutable=memories.disable_on_external_context,
         instruction_files=_switch("MEMORYD_INSTRUCTION_FILES", config.instruction_files, warnings),
-        project_doc_bytes_max=max(0, config.project_doc_max_bytes),
+        project_doc_bytes_max=config.project_doc_max_bytes,
         project_doc_fallbacks=tuple(config.project_doc_fallback_filenames),
         projects=_projects(config, home.config, warnings),
         memory_off_by=_memory_off_by(config, home.config, text, uses=uses),
-        rate_limit_remaining_percent_min=bounded["min_rate_limit_remaining_percent"],
+        rate_limit_remaining_percent_min=memories.min_rate_limit_remaining_percent,
         memory=_memory_settings(
             config,
             version,
             others,
-            bounded,
             generates=_switch("MEMORYD_GENERATE_MEMORIES", memories.generate_memories, warnings),
         ),
         web_search=_web_search(config),
         sandbox_policy=_sandbox_policy(config),
         shell_environment=config.shell_environment_policy.model_dump(),
-        mcp_servers=mcp_servers(config.mcp_servers, warn_of_server),
-        drain_s=max(0, config.server.drain_s),
-        thread_idle_s=max(0, config.server.thread_idle_s),
+        mcp_servers=servers,
+        mcp_left_out=left_out,
+        drain_s=config.server.drain_s,
+        thread_idle_s=config.server.thread_idle_s,
         raw=read.merged,
         warnings=tuple(warnings),
     )
@@ -257,7 +253,6 @@ def _memory_settings(
     config: ConfigFile,
     version: str,
     others: tuple[str, ...],
-    bounded: Mapping[str, int],
     *,
     generates: bool,
 ) -> MemorySettings:
@@ -271,14 +266,14 @@ def _memory_settings(
         consolidation_model=memories.consolidation_model,
         consolidation_service_tier=memories.consolidation_service_tier,
         phase1=Phase1Limits(
-            claims_per_wake_max=bounded["max_rollouts_per_startup"],
-            concurrent_max=bounded["max_concurrent_extractions"],
-            age_days_max=bounded["max_rollout_age_days"],
-            idle_hours_min=bounded["min_rollout_idle_hours"],
+            claims_per_wake_max=memories.max_rollouts_per_startup,
+            concurrent_max=memories.max_concurrent_extractions,
+            age_days_max=memories.max_rollout_age_days,
+            idle_hours_min=memories.min_rollout_idle_hours,
         ),
         phase2=Phase2Limits(
-            outputs_max=bounded["max_raw_memories_for_consolidation"],
-            unused_days_max=bounded["max_unused_days"],
+            outputs_max=memories.max_raw_memories_for_consolidation,
+            unused_days_max=memories.max_unused_days,
         ),
         budget=DailyBudget(
             extraction_tokens=memories.extract_tokens_per_day,
@@ -287,7 +282,7 @@ def _memory_settings(
     )
 
 
-def _providers(config: ConfigFile) -> dict[str, ProviderSettings]:
+def _providers(config: ConfigFile, warn: Warn) -> dict[str, ProviderSettings]:
     found = {
         OPENAI: ProviderSettings(
             name=OPENAI,
@@ -298,6 +293,12 @@ def _providers(config: ConfigFile) -> dict[str, ProviderSettings]:
         )
     }
     for name, section in config.model_providers.items():
+        if section.base_url is not None and not is_http(section.base_url):
+            warn(
+                f"`model_providers.{name}.base_url` is no http or https address; calls of this "
+                "provider fail until it is corrected",
+                ("model_providers", name, "base_url"),
+            )
         api_key = variable(section.env_key) if section.env_key else None
         found[name] = ProviderSettings(
             name=name,

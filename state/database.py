@@ -19,10 +19,12 @@ from typing import Any
 
 import aiosqlite
 
-from state.errors import DatabaseBroken, DatabaseBusy, DatabaseFull, DatabaseUnusable
+from state.database_faults import Damaged, is_of_the_file, translated
+from state.errors import DatabaseUnusable
 from state.home import FILE_MODE
 from state.journal import Journal
 from state.named_queries import Query
+from state.write_queue import WriteQueue
 
 SQLITE_MIN = (3, 40, 0)
 BUSY_TIMEOUT_MS = 5_000
@@ -39,6 +41,13 @@ _PRAGMAS = (
     "journal_size_limit=67108864",
 )
 
+_READER_PRAGMAS = (
+    f"busy_timeout={BUSY_TIMEOUT_MS}",
+    "query_only=ON",
+    "trusted_schema=OFF",
+    "temp_store=MEMORY",
+    "wal_autocheckpoint=0",
+)
 _LOG_MODE = {True: "PRAGMA journal_mode=WAL", False: "PRAGMA journal_mode=TRUNCATE"}
 _NOTE_SEQUENCE = (
     "insert into meta (key, value) values ('journal_sequence', :sequence) "
@@ -70,6 +79,21 @@ class Reading:
         return rows[0] if rows else None
 
 
+class Glance(Reading):
+    """One statement, which sees one state by itself."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        super().__init__(connection)
+        self._asked = False
+
+    async def all(self, query: Query, /, **parameters: Value) -> list[Row]:
+        """Every row."""
+        if self._asked:
+            raise RuntimeError("a glance is one statement; two take a snapshot of their own")
+        self._asked = True
+        return await super().all(query, **parameters)
+
+
 class Transaction(Reading):
     """The one open write transaction; a body awaits nothing but this."""
 
@@ -83,8 +107,12 @@ class Transaction(Reading):
 
     async def run(self, query: Query, /, **parameters: Value) -> int:
         """Run a statement; how many rows it changed."""
-        async with self._connection.execute(query.sql, parameters) as cursor:
-            return cursor.rowcount
+        cursor = await self._connection.execute(query.sql, parameters)
+        changed = cursor.rowcount
+        if cursor.description is not None:
+            # It gives rows and would stay open; one that gives none is done, a trip less.
+            await cursor.close()
+        return changed
 
     async def run_each(self, query: Query, rows: Sequence[Mapping[str, Value]], /) -> None:
         """Run a statement once for each row, in one trip to the driver's thread."""
@@ -118,7 +146,7 @@ class Database:
         self.journal: Journal | None = None
         """Without one, what transactions tell is dropped."""
         self._writer = writer
-        self._lock = asyncio.Lock()
+        self._lock = WriteQueue()
         self._readers: asyncio.LifoQueue[aiosqlite.Connection] = asyncio.LifoQueue()
         self._all = [writer, *readers]
         self._closing = self._closed = False
@@ -142,9 +170,8 @@ class Database:
             writer = await aiosqlite.connect(path, isolation_level=None)
             opened.append(writer)
             writer.row_factory = sqlite3.Row
-            for pragma in _PRAGMAS:
-                # To its end: an open statement would keep the mode of the log.
-                await writer.execute_fetchall(f"PRAGMA {pragma}")
+            # To its end and in one trip: an open statement would keep the mode of the log.
+            await writer.executescript(_pragmas(_PRAGMAS))
             if check:
                 await _checked(writer)
             await writer.execute_fetchall(_LOG_MODE[write_ahead])
@@ -152,19 +179,12 @@ class Database:
                 reader = await aiosqlite.connect(f"{uri}?mode=ro", uri=True, isolation_level=None)
                 opened.append(reader)
                 reader.row_factory = sqlite3.Row
-                for pragma in (
-                    f"busy_timeout={BUSY_TIMEOUT_MS}",
-                    "query_only=ON",
-                    "trusted_schema=OFF",
-                    "temp_store=MEMORY",
-                    "wal_autocheckpoint=0",
-                ):
-                    await reader.execute(f"PRAGMA {pragma}")
+                await reader.executescript(_pragmas(_READER_PRAGMAS))
         except BaseException as error:
             # A connection left open keeps the process alive, since its thread is no daemon.
             await _to_the_end(_close_all(opened))
             if isinstance(error, sqlite3.Error | OSError):
-                raise _translated(error, path) from error
+                raise translated(error, path) from error
             raise
         return cls(path, opened[0], opened[1:])
 
@@ -182,18 +202,18 @@ class Database:
                 await self._writer.execute("BEGIN IMMEDIATE")
                 yield tx
             except BaseException as error:
-                if isinstance(error, asyncio.CancelledError) and not self._closed:
-                    await self._writer.interrupt()
+                # Its statement is not interrupted: an interrupt holds as long as any statement is
+                # open, and the full-text index keeps some, so that ROLLBACK would be cut short too.
                 await _to_the_end(self._roll_back())
                 if self._closed and isinstance(error, ValueError):
                     self._refuse_when_closing()
-                if _is_of_the_file(error):
-                    raise _translated(error, self.path) from error
+                if is_of_the_file(error):
+                    raise translated(error, self.path) from error
                 raise
             try:
                 await _to_the_end(self._noted_and_committed(tx.told))
             except sqlite3.Error as error:
-                raise _translated(error, self.path) from error
+                raise translated(error, self.path) from error
 
     async def _noted_and_committed(self, told: Sequence[Told]) -> None:
         """What was told comes first: a crash in between is made good from the journal."""
@@ -231,8 +251,8 @@ class Database:
                     await reader.interrupt()
                 raise
             except sqlite3.Error as error:
-                if _is_of_the_file(error):
-                    raise _translated(error, self.path) from error
+                if is_of_the_file(error):
+                    raise translated(error, self.path) from error
                 raise
             finally:
                 await _to_the_end(self._end_snapshot(reader, settled=settled))
@@ -244,12 +264,21 @@ class Database:
 
         Raises: DatabaseBusy, DatabaseUnusable.
         """
+        async with self.glancing() as read:
+            return await read.all(query, **parameters)
+
+    @asynccontextmanager
+    async def glancing(self) -> AsyncIterator[Reading]:
+        """As `reading` for a body of a single statement, which needs no snapshot to be held.
+
+        Raises: DatabaseBusy, DatabaseUnusable.
+        """
         reader = await self._readers.get()
         try:
             self._refuse_when_closing()
-            return list(await reader.execute_fetchall(query.sql, parameters))
+            yield Glance(reader)
         except sqlite3.Error as error:
-            raise (_translated(error, self.path) if _is_of_the_file(error) else error) from error
+            raise (translated(error, self.path) if is_of_the_file(error) else error) from error
         finally:
             self._readers.put_nowait(reader)
 
@@ -263,7 +292,7 @@ class Database:
             try:
                 rows = await self._writer.execute_fetchall("PRAGMA wal_checkpoint(PASSIVE)")
             except sqlite3.Error as error:
-                raise _translated(error, self.path) from error
+                raise translated(error, self.path) from error
         return max(int(row[1]) for row in rows)
 
     async def fold_log(self) -> bool:
@@ -276,7 +305,7 @@ class Database:
             try:
                 rows = await self._writer.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
             except sqlite3.Error as error:
-                raise _translated(error, self.path) from error
+                raise translated(error, self.path) from error
         return not any(row[0] for row in rows)
 
     async def close(self) -> None:
@@ -325,6 +354,10 @@ class Database:
             await reader.execute("ROLLBACK")
 
 
+def _pragmas(settings: Sequence[str]) -> str:
+    return "".join(f"PRAGMA {one};" for one in settings)
+
+
 def _made_private(path: Path) -> str:
     if not os.path.lexists(path):
         path.touch(mode=FILE_MODE)
@@ -360,36 +393,7 @@ async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
         raise asyncio.CancelledError
 
 
-def _is_of_the_file(error: BaseException) -> bool:
-    """Whether it says something of the database; the rest are mistakes in a statement."""
-    mistakes = sqlite3.IntegrityError | sqlite3.ProgrammingError | sqlite3.DataError
-    return isinstance(error, sqlite3.Error) and not isinstance(error, mistakes)
-
-
-def _translated(error: BaseException, path: Path) -> DatabaseBusy | DatabaseUnusable:
-    text = str(error)
-    # The low byte of an extended code is its class; busy is never taken for broken.
-    match (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF:
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED | sqlite3.SQLITE_PROTOCOL:
-            return DatabaseBusy(path)
-        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return DatabaseBroken(path, text)
-        case sqlite3.SQLITE_FULL:
-            return DatabaseFull(path)
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DatabaseFull(path)
-    if isinstance(error, _Damaged):
-        return DatabaseBroken(path, text)
-    if isinstance(error, OSError):
-        text = error.strerror or text
-    return DatabaseUnusable(path, text)
-
-
-class _Damaged(sqlite3.DatabaseError):
-    """What a check found wrong."""
-
-
 async def _checked(writer: aiosqlite.Connection) -> None:
     for row in await writer.execute_fetchall("PRAGMA quick_check(1)"):
         if row[0] != "ok":
-            raise _Damaged(str(row[0]))
+            raise Damaged(str(row[0]))

@@ -245,8 +245,7 @@ async def _settle_alone(state: State, version: str, *, lost: bool) -> Settled:
 
 async def _settle(state: State, version: str, *, lost: bool) -> Settled:
     live = state.home.memories(version)
-    standing = await asyncio.to_thread(_journaled, state, version)
-    look = await asyncio.to_thread(_looked, live, standing, lost=lost)
+    standing, look = await asyncio.to_thread(_compared, state, version, lost=lost)
     for name in look.restore:
         text = standing[name]["text"]
         await asyncio.to_thread(_write, live, f"{NOTES}/{name}", text.encode(), new=True)
@@ -269,6 +268,11 @@ class _Look:
     done: tuple[str, ...]
     changed: Mapping[str, str]
     """By name, notes in the folder whose text the journal does not have."""
+
+
+def _compared(state: State, version: str, *, lost: bool) -> tuple[Mapping[str, Entry], _Look]:
+    standing = _journaled(state, version)
+    return standing, _looked(state.home.memories(version), standing, lost=lost)
 
 
 def _looked(live: Path, standing: Mapping[str, Entry], *, lost: bool) -> _Look:

@@ -22,6 +22,7 @@ from state.rollouts.store import find_rollouts, read_meta, thread_id_of
 from state.rollouts.telling import names_of, tell
 from state.stores.jobs import JobStore
 from state.stores.outputs import OutputStore
+from state.stores.private_rows import set_mode, set_use
 from state.stores.recorded_rows import row_as_told
 from state.stores.threads import ThreadRow, ThreadStore
 from state.stores.withdrawal import (
@@ -195,11 +196,11 @@ async def _carry_out(tx: Transaction, entry: Entry, jobs: JobStore) -> None:
                 now_ms=entry["at_ms"],
             )
         case {"what": "mode", "thread_id": thread_id, "mode": ("enabled" | "disabled") as mode}:
-            await _THREADS.set_memory_mode(tx, thread_id, mode)
+            await set_mode(tx, _THREADS, thread_id, mode)
         case {"what": "outside"}:
             await _carry_outside(tx, entry)
         case {"what": "use", "thread_id": thread_id, "use": use}:
-            await _THREADS.set_use_memories(tx, thread_id, bool(use))
+            await set_use(tx, _THREADS, thread_id, bool(use))
         case {"what": "name", "thread_id": thread_id, "name": name}:
             await _THREADS.set_name(tx, thread_id, name)
         case {"what": "deleted", "thread_id": thread_id}:

@@ -12,6 +12,8 @@ def _nothing_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     """Homes in a temporary folder, and no key that would reach a real provider."""
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX_HOME"):
         monkeypatch.delenv(name, raising=False)
+    # The same on every machine, whether the extra `semantic` is there or not.
+    monkeypatch.setenv("MEMORYD_SEMANTIC_SEARCH", "off")
     monkeypatch.setenv("MEMORYD_HOME", str(tmp_path / "unused-home"))
 
 

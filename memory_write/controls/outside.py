@@ -57,7 +57,7 @@ class OutsideContext:
         Raises: DatabaseBusy, DatabaseFull, DatabaseUnusable, JournalUnusable; nothing was changed.
         """
         state = self._state
-        async with state.database.reading() as read:
+        async with state.database.glancing() as read:
             row = await state.threads.get(read, thread_id)
         if row is None:
             return NotStored()

@@ -5,7 +5,6 @@ Invariant: it knows nothing but what the tools show it, and an unchanged input g
 bytes, which are then not written again.
 """
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from memory_write.offline.resources import (
 )
 from memory_write.offline.summary import HAND_HEADING, render_summary
 from memory_write.ports import ConsolidationReport, ConsolidationRequest, FileTool, ModelFailed
+from memory_write.quiet import quietly
 from memory_write.recipes import recipe_of
 from state.policy.redaction import contains_secret, redact
 from state.workspace.layout import DIFF_FILE, HANDBOOK, NOTES, RAW_MEMORIES, RECAPS, SUMMARY
@@ -68,7 +68,7 @@ class OfflineConsolidator:
 async def _consolidate(tools: Mapping[str, FileTool]) -> None:
     """Handbook and summary from the raw memories."""
     inputs = await _read_inputs(tools)
-    handbook, summary = await asyncio.to_thread(_render, inputs)
+    handbook, summary = await quietly(_render, inputs)
     await _write(tools, HANDBOOK, handbook, before=inputs.handbook)
     await _write(tools, SUMMARY, summary, before=inputs.summary)
 
@@ -80,7 +80,7 @@ async def _consolidate_recaps(tools: Mapping[str, FileTool]) -> None:
     notes = await _notes(tools)
     before = await _read(tools, SUMMARY)
     diff = await _read(tools, DIFF_FILE)
-    summary = await asyncio.to_thread(_render_recaps, recaps, notes, before, diff)
+    summary = await quietly(_render_recaps, recaps, notes, before, diff)
     summary = _with_routes(summary, await read_resources(tools))
     await _write(tools, SUMMARY, summary, before=before)
 

@@ -1,12 +1,12 @@
 """The `ExtractionModel` port by rules: no network, no model, one reply for one session."""
 
-import asyncio
 import json
 
 from memory_write.offline.heard import listen
 from memory_write.offline.recap import raw_memory, rollout_summary, slug
 from memory_write.offline.recaps import recap_history
 from memory_write.ports import ExtractionReply, ExtractionRequest, ModelChoice
+from memory_write.quiet import quietly
 from memory_write.recipes import recipe_of
 
 
@@ -21,7 +21,7 @@ class OfflineExtraction:
 
     async def extract(self, request: ExtractionRequest) -> ExtractionReply:
         """The reply for one thread, as the strict schema wants it."""
-        return ExtractionReply(text=await asyncio.to_thread(_reply, request))
+        return ExtractionReply(text=await quietly(_reply, request))
 
 
 def _reply(request: ExtractionRequest) -> str:

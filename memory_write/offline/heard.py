@@ -10,51 +10,42 @@ what the user told worked.
 import re
 from dataclasses import dataclass, replace
 
-from memory_write.offline.at_hand import about_later
-from memory_write.offline.attributed import own
-from memory_write.offline.bare_rules import bare_rule
-from memory_write.offline.evidence import MESSAGES_AFTER, Cure, cures, runs
+from memory_write.offline.backward import points_back, widens
+from memory_write.offline.forms import by_form
 from memory_write.offline.implied import implied
-from memory_write.offline.judge import Judged, Scope, hearing, is_secret, judge, language
-from memory_write.offline.languages.english_words import VERBS
+from memory_write.offline.judge import Judged, Scope, hearing
+from memory_write.offline.leaning import weighed_up
 from memory_write.offline.lexicon import Lexicon
 from memory_write.offline.loose import (
     JOINED_CHARS_MAX,
-    Around,
     endorses,
     is_complaint,
-    loosely,
-    name_of,
     retracts,
-    reverses,
-    settled,
 )
 from memory_write.offline.merging import Entry, merged
+from memory_write.offline.moments import Moment, moments
 from memory_write.offline.pronouns import dangles
 from memory_write.offline.repo_facts import names_repo_facts
-from memory_write.offline.sentences import bare, statements
+from memory_write.offline.revisions import NEAR_MESSAGES, revised
+from memory_write.offline.sentences import bare
 from memory_write.offline.switches import confirms
 from memory_write.offline.terms import terms
 from memory_write.offline.whom import scope_of_address
 from memory_write.offline.wording import worded
-from state.policy.redaction import contains_secret
-from state.rollouts.items import Transcript, TranscriptItem
+from state.rollouts.items import Transcript
 
 USER_ITEMS_MAX = 2_000
 ENTRIES_MAX = 100
 FEEDBACK_WORDS = 4
+FRAGMENT_WORDS_MAX = 4
 DETAIL_WORDS_MAX = 12
 LANGUAGE_CHARS_MAX = 8_000
 TAKEN_BACK_MESSAGES = 3
 """How far back a message that takes something back is looked for what it means."""
-_ORDER = rf" and (?=(?:also |always |never |do not |don't )?{VERBS} )"
-_JOINED_ORDERS = re.compile(f",?{_ORDER}", re.IGNORECASE)
-_AFTER_COMMA = re.compile(f",{_ORDER}", re.IGNORECASE)
-# In `I live here and use that` the second verb has the subject of the first.
-_OF_SELF = re.compile(r"(?:.{1,30}, )?(?:i|we|the user)\b", re.IGNORECASE)
 _NAMES_ITS_OBJECT = re.compile(
     r"\b(?:said|told you|wrote|mentioned|gesagt|sagte|geschrieben) (?:\w+ )?"
-    r"(?:about|regarding|über|zu|zum|zur)\b|\b(?:über|zu|zum|zur) [\w-]+ gesagt\b",
+    r"(?:about|regarding|über|zu|zum|zur)\b|\b(?:trompée?|equivocado|equivoqué|vertan|geirrt) "
+    r"(?:pour|sur|con|en|bei|mit)\b|\b(?:über|zu|zum|zur) [\w-]+ gesagt\b",
     re.IGNORECASE,
 )
 _GOOD = frozenset(
@@ -77,11 +68,8 @@ class Heard:
 def listen(transcript: Transcript) -> Heard:
     """All that the user's own words say for later, duplicates merged, corrected ones replaced."""
     listener = _Listener(transcript)
-    items = transcript.items
-    typed = [place for place, item in enumerate(items) if item.kind == "user"][-USER_ITEMS_MAX:]
-    for number, place in enumerate(typed):
-        answered = number > 0 and _is_answered(items[typed[max(0, number - 2)] : place])
-        listener.take(items[place], place=place, number=number, answered=answered)
+    for moment in moments(transcript):
+        listener.take(moment)
         if len(listener.found) >= ENTRIES_MAX:
             break
     return Heard(
@@ -89,10 +77,6 @@ def listen(transcript: Transcript) -> Heard:
         outcome=_outcome(transcript),
         lines=listener.lines,
     )
-
-
-def _is_answered(between: tuple[TranscriptItem, ...]) -> bool:
-    return any(item.kind == "assistant" for item in between)
 
 
 class _Listener:
@@ -104,45 +88,20 @@ class _Listener:
         self._messages: list[int] = []
         """For each entry, the number of its message."""
         self._transcript = transcript
-        self._hint = _tongue(transcript)
-        self._project = name_of(transcript.cwd)
-        self._ran = runs(transcript.items)
-        self._cures = cures(self._ran)
-        self._ends: dict[Cure, int] = {}
         self._asked: str | None = None
         self._place = 0
 
-    def take(self, item: TranscriptItem, *, place: int, number: int, answered: bool) -> None:
+    def take(self, moment: Moment) -> None:
         """One message."""
-        reversing = reverses(item.text, self._hint)
-        if reversing:
-            self._take_back(item.text, number)
-        around = Around(
-            hint=self._hint,
-            project=self._project,
-            ran=self._ran,
-            cures=self._cures_at(place, number),
-            answered=answered,
-            reversing=reversing,
-        )
-        asked = self._asked if answered else None
-        for entry in self._entries(item, around, asked, opening=number == 0):
-            self.lines.setdefault(entry.quote, item.line)
-            if not self._continues(entry, number):
+        if moment.around.reversing:
+            self._take_back(moment)
+        for entry in self._entries(moment):
+            self.lines.setdefault(entry.quote, moment.item.line)
+            if not self._continues(entry, moment.number):
+                self._replace(entry, moment)
                 self.found.append(entry)
-                self._messages.append(number)
-        self._asked = item.text[:400]
-
-    def _cures_at(self, place: int, number: int) -> tuple[Cure, ...]:
-        """The cures that a message at this place may speak of: begun, and not long past."""
-        for cure in self._cures:
-            if cure.ends < place:
-                self._ends.setdefault(cure, number)
-        return tuple(
-            cure
-            for cure in self._cures
-            if cure.begins < place and number - self._ends.get(cure, number) < MESSAGES_AFTER
-        )
+                self._messages.append(moment.number)
+        self._asked = moment.item.text[:400]
 
     def _continues(self, entry: Entry, number: int) -> bool:
         """Whether the entry is the next step of a procedure told by and by; then it joins."""
@@ -156,72 +115,87 @@ class _Listener:
         self._messages[-1] = number
         return True
 
-    def _take_back(self, text: str, number: int) -> None:
+    def _replace(self, entry: Entry, moment: Moment) -> None:
+        """Let go of what an entry says otherwise than an earlier message did."""
+        earlier = [
+            one
+            for one, told in zip(self.found, self._messages, strict=True)
+            if told < moment.number
+        ]
+        near = [moment.number - told <= NEAR_MESSAGES for told in self._messages[: len(earlier)]]
+        at = revised(earlier, entry, message=moment.item.text, near=near)
+        if at is not None:
+            del self.found[at], self._messages[at]
+
+    def _take_back(self, moment: Moment) -> None:
         """Let go of the latest statement that a message takes back."""
+        text, number = moment.item.text, moment.number
         said = terms(text)
         for at in range(len(self.found) - 1, -1, -1):
-            if number - self._messages[at] > TAKEN_BACK_MESSAGES:
-                break
+            near = number - self._messages[at] <= TAKEN_BACK_MESSAGES
             shared = said & terms(self.found[at].text)
-            if sum(2.0 if len(one) > 1 else 0.5 for one in shared) >= 2:
+            if sum(2.0 if len(one) > 1 else 0.5 for one in shared) >= (2 if near else 4):
                 del self.found[at], self._messages[at]
                 return
-        if _NAMES_ITS_OBJECT.search(text):
+        if _NAMES_ITS_OBJECT.search(text) or self.found[-1:] == [] or _is_shown(self.found[-1]):
             return  # `forget what I said about X`: the last word was about something else
-        if self._messages[-1:] == [number - 1] and retracts(text, self._hint):
+        if self._messages[-1:] == [number - 1] and retracts(text, moment.around.hint):
             del self.found[-1], self._messages[-1]
 
-    def _entries(
-        self, item: TranscriptItem, around: Around, asked: str | None, *, opening: bool
-    ) -> list[Entry]:
+    def _entries(self, moment: Moment) -> list[Entry]:
         found: list[Entry] = []
-        said = [
-            one
-            for one in own(statements(item.text))
-            if not contains_secret(one) and not is_secret(one)
-        ]
+        said, around, hint = moment.said, moment.around, moment.around.hint
+        asked = self._asked if around.answered else None
         pointing: str | None = None
         left: str | None = None
         taken: str | None = None
         for at, statement in enumerate(said):
             following = said[at + 1] if at + 1 < len(said) else None
-            if taken == statement or (at and endorses(statement, self._hint)):
+            if taken == statement or (at and (endorses(statement, hint) or points_back(statement))):
+                if found and left is None and widens(statement):
+                    found[-1] = replace(found[-1], scope="everywhere")
                 continue  # said about the statement before, and kept with it
-            judged = _verdicts(statement, self._hint)
-            verdicts = [one for one in (settled(each, around) for each in judged) if one]
-            if not judged:
-                loose = loosely(
-                    statement,
-                    around,
-                    before=said[at - 1] if at else None,
-                    left=left is not None,
-                    following=following,
-                    endorsed=following is not None and endorses(following, self._hint),
-                )
-                verdicts = [loose] if loose is not None else bare_rule(statement, self._hint)
-            if verdicts and not about_later(verdicts, statement, self._hint, opening=opening):
-                verdicts = []
+            found_form = by_form(moment, at, left=left is not None)
+            verdicts, judged = found_form.verdicts, found_form.form == "judged"
+            backed = following is not None and points_back(following)
             named = said[at - 1] if at else None
             kept_before = bool(found) and named is not None and left is None
-            if kept_before and self._attaches(found, item.text, said[at - 1 : at + 1], verdicts):
+            half = kept_before and named and _join_of(moment.item.text, named, statement)
+            switched = following is not None and confirms(statement, following)
+            joined = bool(half or switched)
+            verdicts = weighed_up(found_form, moment, at, backed=backed, joined=joined)
+            if kept_before and self._attaches(
+                found, moment.item.text, (said[at - 1], statement), verdicts
+            ):
                 continue
             if verdicts and dangles(verdicts[0].text):
-                verdicts = self._with_noun(verdicts[0], named, statement)
+                verdicts = _with_noun(verdicts[0], named, statement, hint)
             left = None if verdicts else statement
+            if (
+                verdicts
+                and not judged
+                and _is_fragment(found, kept_before, said[at - 1], statement, hint)
+            ):
+                if len(said[at - 1]) < len(statement):
+                    verdict = verdicts[0]
+                    scope = _holds_where(verdict)
+                    found[-1] = replace(found[-1], kind=verdict.kind, scope=scope)
+                found[-1] = _with_next(found[-1], statement)
+                continue
             if verdicts:
                 found += [self._entry(verdict) for verdict in verdicts]
-                pointing = statement if is_complaint(statement, self._hint) else None
+                pointing = statement if is_complaint(statement, hint) else None
                 with_next = following is not None and verdicts[-1].text.endswith(bare(following))
                 taken = following if with_next else None
             elif (pointed := implied(bare(statement), asked=asked)) is not None:
                 found.append(self._pointed(pointed, bare(statement)))
                 pointing = statement
             elif pointing is not None and at and said[at - 1] == pointing:
-                self._add_detail(found, statement)
+                _add_detail(found, statement, hint)
         return found
 
     def _attaches(
-        self, found: list[Entry], typed: str, pair: list[str], verdicts: list[Judged]
+        self, found: list[Entry], typed: str, pair: tuple[str, str], verdicts: list[Judged]
     ) -> bool:
         """Whether a statement belongs to the one kept before it; then it joins that one."""
         before, statement = pair
@@ -236,20 +210,6 @@ class _Listener:
             return False
         found[-1] = _with_next(found[-1], statement, joined)
         return True
-
-    def _with_noun(self, verdict: Judged, named: str | None, statement: str) -> list[Judged]:
-        """A statement that points with a pronoun, with the sentence before it, or nothing."""
-        if named is None or hearing(named, self._hint) is None or dangles(named):
-            return []
-        return [replace(verdict, text=f"{bare(named)} {bare(statement)}")]
-
-    def _add_detail(self, found: list[Entry], statement: str) -> None:
-        """`No, shorter. I only need the command.`: the second says what the first means."""
-        heard = hearing(statement, self._hint)
-        if heard is not None and len(heard.core.split()) <= DETAIL_WORDS_MAX:
-            last = found[-1]
-            text = f"{last.text.rstrip('.')}: {heard.text.rstrip('.! ')}."
-            found[-1] = replace(last, text=text)
 
     def _entry(self, verdict: Judged) -> Entry:
         return replace(
@@ -270,6 +230,37 @@ class _Listener:
             place=self._place,
             sources=(self._transcript.thread_id,),
         )
+
+
+def _with_noun(verdict: Judged, named: str | None, statement: str, hint: Lexicon) -> list[Judged]:
+    """A statement that points with a pronoun, with the sentence before it, or nothing."""
+    if named is None or hearing(named, hint) is None or dangles(named):
+        return []
+    return [replace(verdict, text=f"{bare(named)} {bare(statement)}")]
+
+
+def _add_detail(found: list[Entry], statement: str, hint: Lexicon) -> None:
+    """`No, shorter. I only need the command.`: the second says what the first means."""
+    heard = hearing(statement, hint)
+    if heard is not None and len(heard.core.split()) <= DETAIL_WORDS_MAX:
+        last = found[-1]
+        text = f"{last.text.rstrip('.')}: {heard.text.rstrip('.! ')}."
+        found[-1] = replace(last, text=text)
+
+
+def _is_shown(entry: Entry) -> bool:
+    """Whether commands stand behind an entry, so that a word of reversal means another one."""
+    return entry.kind in ("pitfall", "procedure")
+
+
+def _is_fragment(
+    found: list[Entry], kept_before: bool, before: str, statement: str, hint: Lexicon
+) -> bool:
+    """Whether one of two kept neighbours is too short to be kept alone; then they are one line."""
+    if not kept_before or hint.name == "chinese" or found[-1].kind == "profile":
+        return False
+    least = min(len(bare(one).split()) for one in (before, statement))
+    return least <= FRAGMENT_WORDS_MAX
 
 
 def _holds_where(verdict: Judged) -> Scope:
@@ -293,33 +284,6 @@ def _join_of(typed: str, first: str, second: str) -> str | None:
     flat = " ".join(typed.split())
     found = re.search(rf"{re.escape(first)}(;\s+|\s+[–—]\s+){re.escape(second)}", flat)
     return found.group(1) if found else None
-
-
-def _tongue(transcript: Transcript) -> Lexicon:
-    """The language that the user types in."""
-    typed = " ".join(item.text for item in transcript.items if item.kind == "user")
-    return language(typed[:LANGUAGE_CHARS_MAX])
-
-
-def _verdicts(statement: str, hint: Lexicon) -> list[Judged]:
-    """A statement, or the several that it joins: `always do this, and keep that short`."""
-    whole = judge(statement, hint)
-    if whole is None:
-        return []
-    first, *more = (_AFTER_COMMA if _OF_SELF.match(whole.text) else _JOINED_ORDERS).split(
-        whole.text
-    )
-    head = judge(first, hint)
-    if head is None or not more:
-        return [whole]
-    parts = [replace(whole, text=first.strip())]
-    for part in more:
-        # How long the first half holds is said once and meant for both.
-        tail = judge(part, hint) or judge(f"from now on {part}")
-        if tail is None:
-            return [whole]
-        parts.append(replace(whole, text=part.strip(), kind=tail.kind))
-    return parts
 
 
 def _outcome(transcript: Transcript) -> str:

@@ -10,12 +10,14 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from memory_write.offline.elsewhere import elsewhere
 from memory_write.offline.languages.chinese import CHINESE
 from memory_write.offline.languages.english import ENGLISH
 from memory_write.offline.languages.french import FRENCH
 from memory_write.offline.languages.german import GERMAN
 from memory_write.offline.languages.spanish import SPANISH
 from memory_write.offline.lexicon import Lexicon
+from memory_write.offline.plainer import plainer
 from memory_write.offline.sentences import bare
 
 NOTED_WORDS_MIN = 3
@@ -47,7 +49,8 @@ _STRONG = re.compile(
 _CONTRACTED = re.compile(r"(?<=[a-z])'(?:s|t|d|m|ll|re|ve)\b")
 _POLITE_QUESTION = re.compile(r"^(?:can|could|would|will) you (?:please |kindly |also )*")
 _POLITE_ORDER = re.compile(
-    r"^(?:can|could|would|will) you (?:please |kindly |also )*(?:never|always|stop \w+ing)\b"
+    r"^(?:can|could|would|will) you (?:please |kindly |also )*(?:never|always|stop \w+ing"
+    r"|not \w+ .*(?:every|each) time)\b"
 )
 _INTRODUCED = re.compile(r"^(?P<front>[^:：]{4,60})\s?[:：] ?(?:\S+ ){0,2}\S")
 _DOCUMENT = re.compile(
@@ -59,6 +62,61 @@ _DOCUMENT = re.compile(
     r"|documentación"
     r"|guía|artículo|hoja de datos|文档|手册|论坛|论文)(?: (?:of|von|de|für|from) [\w.-]+)?$"
 )
+NAMES_SOMEBODY = re.compile(
+    r"^(?!I\b|We\b|The\b|You\b|My\b|Our\b|Never\b|Always\b|Ich\b|Wir\b|On\b|Je\b|Nous\b|Yo\b)"
+    r"[A-ZÀ-Ý][a-zà-ÿ]+(?: (?:from|aus|vom|de|del|von) [\w ]{1,14}?)? "
+    r"(?:prefers|likes|loves|hates|thinks|says|said|believes|suggests|insists|swears"
+    r"|comenta|opina|dice|cree|prefiere|piensa|meint|findet|sagt|schwört|glaubt|pense|dit|trouve"
+    r"|préfère|préconise|estime|croit)\b"
+)
+"""Somebody's view, by a name and a verb: `Karim prefers XML`."""
+_SO_WE = re.compile(
+    r"\bso (?!he\b|she\b|they\b|it\b|that\b|far\b|much\b|many\b)\w+"
+    r"|\bwe(?:'ve)? (?:all )?(?:decided|agreed)\b"
+    r"|\b(?:deshalb|daher|darum|also) (?:bitte|nehmen|nutzen|immer|nie|machen|bleib\w+)\b"
+    r"|\b(?:donc|du coup) (?:on|nous|il faut|toujours|jamais|pas de)\b"
+    r"|\b(?:así que|por eso) (?:usamos|no|siempre|nunca|hay que|nada)\b|所以(?:我们|统一|都|要|不)"
+)
+"""What follows from somebody's view is the user's own."""
+_PAST = re.compile(
+    r"^(?:(?:back then|years ago|in the old days|at first|originally),? )?(?:we|i) used to\b"
+    r"|^(?:früher|damals|ursprünglich)\b|^(?:avant|autrefois|à l'époque),? (?:on|nous|je|c'était)\b"
+    r"|^(?:antes(?! de)|al principio|en su día)\b|^(?:en|con) \S+ (?:\w+ )?anterior\b"
+    r"|^(?:我们|我)?(?:以前|当年|过去|原来)(?!说|定|提|讲|如此).{0,30}(?:过|的|了|用)"
+)
+_SINCE = re.compile(
+    r"\b(?:now|but we|these days|jetzt|heute|inzwischen|seitdem|maintenant|désormais|ahora|desde"
+    r"|ya no|always|never|immer|nie|siempre|nunca|toujours|jamais|before|must|muss|hay que"
+    r"|il faut|de (?:cada|hacer|los|las|un|subir|lanzar|desplegar|tocar))\b|现在|后来|必须|要先"
+)
+_ONLY_DENIES = re.compile(
+    r"\b(?:it isn't that|it's not that|not that i|i'm not against|i've nothing against"
+    r"|nothing against|i don't (?:really )?(?:care|mind)|je ne dis pas qu\w*|ce n'est pas qu\w*"
+    r"|je n'ai rien contre|no es que|no digo que|no tengo nada (?:en )?contra"
+    r"|ich habe nichts gegen|hab nichts gegen|nicht,? dass ich|ich sage? (?:ja )?nicht)\b"
+    r"|不是反对|倒不是|并不是说|不是说不"
+)
+_CLAUSE_ENDS = re.compile(r"[,，;]")
+_PLANS = re.compile(
+    r"^(?:(?:hm+|so|well|honestly|originally|first|actually),? )*i(?:'d)? (?:was (?:going|thinking"
+    r"|planning|hoping)|(?:had )?planned|thought (?:about|of|we|i))\b"
+    r"|\b(?:wollte ich|ich wollte|ich dachte|ich hatte (?:vor|überlegt|gedacht))\b"
+    r"|\bje (?:pensais|comptais|songeais|voulais)\b|\bj'aurais (?:bien )?\w+\b"
+    r"|\b(?:pensaba|tenía pensado|iba a|había pensado)\b|我(?:本来)?(?:打算|原想)|本来想"
+)
+"""Thinks aloud; what is decided comes behind it."""
+_ORDERS = re.compile(
+    r"^(?:\S+ ){0,5}?(?:ask|never|always|don't|do not|no|keep|use|check|tell|warn|must|only|frag\w*"
+    r"|nie|immer|keine?|nur|bitte|jamais|toujours|ne|pas|demande|nunca|siempre|no|pregunta\w*)\b"
+    r"|别|不要|必须|先问|一律"
+)
+_BLAMES = re.compile(
+    r"(?:why do you (?:always|keep)|why are you always|warum \w+ (?:du|sie) (?:immer"
+    r"|ständig|dauernd)"
+    r"|por qué (?:me )?\w+s siempre|(?:che, )?por qué me met\w+|pourquoi (?:tu|vous) \w+ toujours"
+    r"|when you .{3,40}, (?:would|could) you\b)|你能不能别|为什么你?(?:老|总|每次)"
+)
+"""A question that asks nothing: it says what shall not be done again."""
 _THREE_PERSONS = re.compile(r"^(?:the )?user\b|^in \S+,? the user\b")
 _LANGUAGES = (ENGLISH, GERMAN, SPANISH, FRENCH)
 
@@ -175,6 +233,7 @@ def _hear(typed: str, lexicon: Lexicon) -> Hearing:
         else:
             break
     core = masked(text).rstrip(".!… ")
+    core = plainer(core) or core
     return Hearing(
         text=text.strip(), core=core, lexicon=lexicon, correction=correction, explicit=explicit
     )
@@ -192,14 +251,33 @@ def _refused(heard: Hearing, lexicon: Lexicon) -> bool:
     if not core or len(core) < 3 or is_secret(heard.text):
         return True
     if heard.text.rstrip(" \"')").endswith(("?", "？")):
-        return not (_STRONG.search(core) and lexicon.imperative.match(_rest(core, lexicon)))
+        orders = _STRONG.search(core) and lexicon.imperative.match(_rest(core, lexicon))
+        return not (orders or _BLAMES.match(core))
     if _hands_on(core, lexicon):
         return True
-    if lexicon.question.search(core) or lexicon.hypothetical.search(core):
+    if lexicon.question.search(core) or _supposes(core, lexicon):
         return True
-    if lexicon.others.search(core) and not _speaks_of_the_user(core):
+    others = lexicon.others.search(core) or NAMES_SOMEBODY.match(heard.text)
+    if others and not _speaks_of_the_user(core) and not _SO_WE.search(core):
+        return True
+    if _PAST.search(core) and not _SINCE.search(core):
+        return True
+    if _ONLY_DENIES.search(core):
+        return True
+    if _PLANS.search(core) and not _SO_WE.search(core):
+        return True
+    if not heard.explicit and elsewhere(core, heard.text):
         return True
     return bool(lexicon.once.search(core) or lexicon.denied.search(core))
+
+
+def _supposes(core: str, lexicon: Lexicon) -> bool:
+    """Whether a statement is a hypothesis; what may happen is the reason of an order before it."""
+    found = lexicon.hypothetical.search(core)
+    if found is None:
+        return False
+    asked = core[: found.start()]
+    return not (_CLAUSE_ENDS.search(asked) and _ORDERS.search(asked))
 
 
 def _hands_on(core: str, lexicon: Lexicon) -> bool:

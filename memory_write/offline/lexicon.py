@@ -9,8 +9,12 @@ from dataclasses import dataclass
 
 
 def pattern(*alternatives: str) -> re.Pattern[str]:
-    """One pattern out of alternatives; blanks in them stand for any white space."""
-    return re.compile("|".join(f"(?:{one})" for one in alternatives).replace(" ", r"\s+"))
+    """One pattern out of alternatives; blanks in them stand for any white space.
+
+    A blank with a question mark behind it stands for none as well.
+    """
+    joined = "|".join(f"(?:{one})" for one in alternatives)
+    return re.compile(joined.replace(" ?", r"\s*").replace(" ", r"\s+"))
 
 
 NEVER = re.compile(r"(?!)")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from memory_write.offline.evidence import Cure, Run, told_of, worked_of
 from memory_write.offline.judge import Hearing, Judged, Kind, Scope, hearing, masked
 from memory_write.offline.languages.chinese_signals import CHINESE_SIGNALS
+from memory_write.offline.languages.cues import CUES
 from memory_write.offline.languages.english_signals import ENGLISH_SIGNALS
 from memory_write.offline.languages.french_signals import FRENCH_SIGNALS
 from memory_write.offline.languages.german_signals import GERMAN_SIGNALS
@@ -70,6 +71,13 @@ _OF_TEXT = re.compile(
     r"|rollo|texte"
     r"|mots|récap|réponses?|antworten|respuestas|answers?|replies)\b|字|话|啰嗦"
 )
+_SORRY = re.compile(
+    r"^(?:(?:oh|ah|ups|uy|hm+|no|non|nein|ach|aïe|啊|哦|mm+|hang on|so|and|bon|ok)[,. ]*){0,2}"
+    r"(?:sorry|pardon\b|excuse[zs]-moi|perdón|perdona|disculp\w+|entschuldigung|i must apologi[sz]e"
+    r"|my mistake|my bad|i'd forgotten|on reflection|on tranche autrement|je confonds"
+    r"|me confundí|不好意思|抱歉|说错了|更正)"
+)
+"""Opens a message that puts right what its writer said before."""
 _MINE = re.compile(r"\b(?:my|mein\w*|mis|mes)\b|我的")
 _ARTICLES = "a an the my der die das den dem ein eine el la un una le les une".split()
 _PERSONAL = frozenset({"likes", "complaint"})
@@ -125,7 +133,8 @@ def retracts(message: str, hint: Lexicon) -> bool:
 
 def reverses(message: str, hint: Lexicon) -> bool:
     """Whether a message begins by taking something back."""
-    return bool(signals_of(hint).reverses.search(masked(message)[:120]))
+    opening = masked(message)[:120]
+    return bool(signals_of(hint).reverses.search(opening) or _SORRY.search(opening))
 
 
 def loosely(
@@ -146,7 +155,7 @@ def loosely(
     if heard is None:
         return None
     signals = signals_of(heard.lexicon)
-    shown = _shown(heard, signals, around)
+    shown = shown_of(heard, around)
     if shown is not None:
         return _judged(heard, heard.text, shown, _SHOWN_SCOPE)
     backed = following is not None and is_reason(following, around.hint)
@@ -185,6 +194,16 @@ def loosely(
     return _judged(heard, text, kind, scope)
 
 
+def leaned(statement: str, around: Around) -> Judged | None:
+    """A statement that its marks speak for, with the kind and the scope of its signs."""
+    heard = hearing(statement, around.hint)
+    if heard is None:
+        return None
+    weighed = weigh(heard.core, signals_of(heard.lexicon), heard.lexicon, project=around.project)
+    kind = _kind(weighed, heard)
+    return _judged(heard, heard.text, kind, _narrowed(_scope(weighed, heard), kind, weighed, heard))
+
+
 def settled(verdict: Judged, around: Around) -> Judged | None:
     """A verdict of the forms with what the transcript adds, or None where its words deny it.
 
@@ -194,7 +213,7 @@ def settled(verdict: Judged, around: Around) -> Judged | None:
     if heard is None:
         return verdict
     signals = signals_of(heard.lexicon)
-    shown = _shown(heard, signals, around)
+    shown = shown_of(heard, around)
     if shown is not None:
         return replace(verdict, kind=shown, scope="project")
     if verdict.kind in ("profile", "noted"):
@@ -213,13 +232,19 @@ def settled(verdict: Judged, around: Around) -> Judged | None:
 _SHOWN_SCOPE: Scope = "project"
 
 
-def _shown(heard: Hearing, signals: Signals, around: Around) -> Kind | None:
+def shown_of(heard: Hearing, around: Around) -> Kind | None:
     """What the transcript's commands make of a statement."""
+    signals = signals_of(heard.lexicon)
     plain = heard.text.lower()
     enough = len(_MEANT.findall(plain)) >= SHOWN_WORDS_MIN
     if (
         enough
-        and (signals.cause.search(plain) or _EQUATION.search(plain))
+        and (
+            signals.cause.search(plain)
+            or CUES["otherwise"].search(plain)
+            or CUES["needs"].search(plain)
+            or _EQUATION.search(plain)
+        )
         and any(told_of(cure, plain) for cure in around.cures)
     ):
         return "pitfall"

@@ -10,9 +10,11 @@ import re
 from memory_write.offline.languages.english_words import VERBS
 
 _LEAD = (
-    r"^(?:(?:no|please|and|so|but|also|just|always|never|ever|again|from now on|in future|instead"
+    r"^(?:(?:no|nah|nope|hey|please|and|so|but|also|just|always|never|ever|again|from now on"
+    r"|in future|instead"
     r"|i|we|the user|you|do|should|must|really|only|better|nie|niemals|immer|bitte|nein|also|ab"
-    r" jetzt|künftig)\b[\s,:;–—-]*|(?:do not|don't|does not|doesn't|should not|shouldn't|must not"
+    r" jetzt|künftig)\b[\s,:;–—-]*|(?:do not|don't|dont|does not|doesn't|should not|shouldn't"
+    r"|must not"
     r"|mustn't|will not|won't|can't|cannot|ever)\s+)*"
 )
 _MADE = re.compile(
@@ -25,7 +27,8 @@ _MADE = re.compile(
 _POINTS = re.compile(
     rf"{_LEAD}(?:(?:{VERBS}|want|like|need|hate|see|do|touch|change|avoid|edit|break|load|trust)s?"
     r"(?: (?:up|out|off|in|on|with|to|for|from|without))?\s+"
-    r"(?:(?:it(?: (?:with|via|through) \S+)?|them(?: (?:in|for|on) [\w-]+(?: [\w-]+)?)?)[.,!]*$"
+    r"(?:(?:it(?: (?:with|via|through) \S+)?|them(?: (?:in|for|on) [\w-]+(?: [\w-]+)?)?)"
+    r"(?:[.,!]*$|, (?:we|it|that|they|the|i) )"
     r"|(?:those|these|this|that)[.,!]*$)"
     r"|(?:i'd|i would) (?:rather|prefer it if) you (?:didn't|wouldn't|stopped)\b"
     r"|(?:benutz\w*|verwend\w*|nutz\w*|nimm|nehm\w*|mach\w*|schreib\w*|lösch\w*|änder\w*|lass\w*"

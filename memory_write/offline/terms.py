@@ -9,6 +9,8 @@ import re
 
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_]+(?:['’.+#-][^\W_]+)*")
 _SHOWN = re.compile(r"[\u3400-\u9fff]+|\w+(?:['’.+#/-]\w+)*")
+_PLACE = re.compile(r"(?<![\w/])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\])+")
+"""Where a file lies on this machine: nobody searches for that, and it says who its user is."""
 _LATIN_SPLIT = re.compile(r"[_/]")
 _STOP = frozenset(
     """
@@ -73,9 +75,9 @@ def terms(text: str) -> frozenset[str]:
 
 
 def shown_words(text: str, *, count_max: int) -> tuple[str, ...]:
-    """Meaningful words as they were written, each stem once, for keyword lines."""
+    """Meaningful words in lower case, each stem once, for keyword lines; of a path its name."""
     found: dict[str, str] = {}
-    for token in _SHOWN.findall(text.lower()):
+    for token in _SHOWN.findall(_PLACE.sub(" ", text).lower()):
         meaningful = token not in _STOP and (len(token) > 2 or token.isdigit())
         if meaningful:
             found.setdefault(stem(token), token)

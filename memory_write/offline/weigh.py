@@ -51,6 +51,7 @@ _WEIGHTS: tuple[tuple[str, float], ...] = (
     ("passing", -2.5),
     ("task", -2.5),
 )
+SIGNS = tuple(name for name, _ in _WEIGHTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

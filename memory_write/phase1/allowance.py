@@ -54,7 +54,7 @@ class Allowance:
 
     async def _spent(self) -> int:
         day = day_of(self._state.clock.now_ms())
-        async with self._state.database.reading() as read:
+        async with self._state.database.glancing() as read:
             return await self._state.spending.total(read, day=day, kind="extraction")
 
 

@@ -18,6 +18,7 @@ from memory_write.ports import (
     ModelChoice,
     ModelFailed,
 )
+from memory_write.quiet import quietly
 from memory_write.recipes import Recipe, fill, template
 from state.policy.budget import estimate_tokens
 from state.policy.density import dense_tokens, fit_middle
@@ -32,11 +33,8 @@ class Prepared:
 
     request: ExtractionRequest
     conversation: str
-
-    @property
-    def input_tokens(self) -> int:
-        """What the whole prompt is estimated to cost."""
-        return estimate_tokens(self.request.instructions) + dense_tokens(self.request.input_text)
+    input_tokens: int
+    """What the whole prompt is estimated to cost; counted once, since counting takes time."""
 
 
 def choice_for(thread: ThreadRow, settings: MemorySettings, recipe: Recipe) -> ModelChoice:
@@ -83,7 +81,8 @@ def prepare(
         output_schema=recipe.reply_schema,
         model=model,
     )
-    return Prepared(request, conversation)
+    tokens = estimate_tokens(request.instructions) + dense_tokens(request.input_text)
+    return Prepared(request, conversation, tokens)
 
 
 async def ask(
@@ -103,7 +102,7 @@ async def ask(
     except ModelFailed as error:
         if not error.too_long:
             raise
-    shorter = await asyncio.to_thread(_halved, recipe, thread, prepared)
+    shorter = await quietly(_halved, recipe, thread, prepared)
     if shorter is None:
         raise ModelFailed("too_long", transient=False, too_long=True)
     return await _call(model, shorter, seconds_max=seconds_max)

@@ -45,6 +45,7 @@ from memory_write.ports import (
     ModelUse,
     Steps,
 )
+from memory_write.quiet import quietly
 from memory_write.recipes import Recipe
 from state.errors import LeaseLost, RolloutMissing, RolloutUnreadable, StateError
 from state.ids import ThreadId
@@ -160,16 +161,16 @@ class JobRunner:
                 self._state, claim, thread, verdict.spent, why=verdict.why_empty
             )
         else:
-            output = await asyncio.to_thread(self._output, claim, thread, recipe, extracted)
+            output = await quietly(self._output, claim, thread, recipe, extracted)
             verdict.ended = await store_output(self._state, claim, thread, output, verdict.spent)
         await self._steps("phase1/stored")
 
     async def _hear(self, thread: ThreadRow, version: str) -> Transcript | Delay:
         path = self._state.home.root / thread.rollout_path
-        async with self._state.database.reading() as read:
+        async with self._state.database.glancing() as read:
             reset_at_ms = await self._state.outputs.reset_at_ms(read, version, thread)
         try:
-            transcript = await asyncio.to_thread(
+            transcript = await quietly(
                 hear,
                 path,
                 thread_id=thread.thread_id,
@@ -202,7 +203,7 @@ class JobRunner:
             parts = await self._parts(transcript, recipe, model, tokens_max)
             heard: list[Extracted] = []
             for part in parts.parts:
-                prepared = await asyncio.to_thread(
+                prepared = await quietly(
                     prepare, recipe, thread, part, model=choice, tokens_max=tokens_max
                 )
                 if not prepared.conversation:
@@ -218,9 +219,7 @@ class JobRunner:
                 before = verdict.spent.use if verdict.spent is not None else ModelUse()
                 verdict.spent = Spent(model=name, use=before + reply.use, trigger=trigger)
                 heard.append(
-                    await asyncio.to_thread(
-                        parse_reply, recipe, reply.text, bytes_max=limits.reply_bytes_max
-                    )
+                    await quietly(parse_reply, recipe, reply.text, bytes_max=limits.reply_bytes_max)
                 )
         except ModelFailed as error:
             return self._after_model_failure(thread.thread_id, error)
@@ -234,7 +233,7 @@ class JobRunner:
     ) -> Parts:
         if isinstance(model, HearsWhole) and model.hears_whole:
             return Parts(parts=(transcript,), total=1)
-        return await asyncio.to_thread(
+        return await quietly(
             parts_of,
             transcript,
             recipe,

@@ -124,7 +124,7 @@ class Phase1:
         exclude: frozenset[ThreadId],
         tally: Tally,
     ) -> deque[ThreadRow]:
-        async with self._state.database.reading() as read:
+        async with self._state.database.glancing() as read:
             if only is None:
                 rows = await self._state.threads.all_enabled(read, due_for=version)
             else:

@@ -205,7 +205,7 @@ class ConsolidationJob:
 
     async def _owes_rebuild(self, version: str) -> bool:
         """Whether the last edition was cut by code, which takes too much rather than too little."""
-        async with self._state.database.reading() as read:
+        async with self._state.database.glancing() as read:
             latest = await self._state.editions.latest(read, version)
         return latest is not None and latest.made_by == "code"
 
@@ -270,7 +270,7 @@ class ConsolidationJob:
     async def _settle_open(self, run: Run) -> None:
         """An intent that an earlier run of this process could not decide comes first."""
         version = run.claim.version
-        async with self._state.database.reading() as read:
+        async with self._state.database.glancing() as read:
             editions = await self._state.editions.open_ones(read)
         for edition in editions:
             if edition.version == version:
@@ -280,7 +280,7 @@ class ConsolidationJob:
 
     async def _unchanged(self, run: Run, gathered: Gathered) -> Phase2Report | Failure:
         reason = "nothing_selected" if gathered.is_empty else None
-        async with self._state.database.reading() as read:
+        async with self._state.database.glancing() as read:
             heard = await self._state.jobs.counts(read, run.claim.version, kind="extraction")
         failed = heard.failed + heard.exhausted
         if gathered.is_empty and failed and not heard.done:
@@ -310,7 +310,7 @@ class ConsolidationJob:
         """
         threads = [thread_id for thread_id, _ in gathered.selected]
         async with self.publishing:
-            async with self._state.database.reading() as read:
+            async with self._state.database.glancing() as read:
                 withdrawn = await self._state.editions.withdrawn(
                     read, version=run.claim.version, thread_ids=threads
                 )
@@ -337,7 +337,7 @@ class ConsolidationJob:
 
     async def _after_loss(self, run: Run) -> Phase2Report:
         """A heartbeat that came just after the end finds no job either; then all is well."""
-        async with self._state.database.reading() as read:
+        async with self._state.database.glancing() as read:
             latest = await self._state.editions.latest(read, run.claim.version)
         if latest is not None and latest.fence == run.claim.fence:
             return Phase2Report(status="published", edition_id=latest.edition_id, use=run.use)
@@ -387,7 +387,7 @@ class ConsolidationJob:
     async def _clean(self, run: Run) -> None:
         """Remove the copy, unless an open intent still needs the former live folder."""
         try:
-            async with self._state.database.reading() as read:
+            async with self._state.database.glancing() as read:
                 editions = await self._state.editions.open_ones(read)
             if all(edition.fence != run.claim.fence for edition in editions):
                 await asyncio.to_thread(run.staging.discard)

@@ -47,7 +47,7 @@ class Purse:
         if budget is None:
             return limits.tokens_max
         now_ms = self._state.clock.now_ms()
-        async with self._state.database.reading() as read:
+        async with self._state.database.glancing() as read:
             spent = await self._state.spending.total(read, day=_day(now_ms), kind=KIND)
         if spent >= budget:
             return Refused("budget", DAY_S - now_ms // 1000 % DAY_S)

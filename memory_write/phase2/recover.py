@@ -53,7 +53,7 @@ async def recover(
     Raises: DatabaseBusy, DatabaseUnusable, WorkspaceUnsafe, OSError.
     """
     await steps(RECOVERING)
-    async with state.database.reading() as read:
+    async with state.database.glancing() as read:
         editions = await state.editions.open_ones(read)
     finished: list[int] = []
     abandoned: list[int] = []

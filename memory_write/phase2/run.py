@@ -77,7 +77,7 @@ class Phase2:
     async def owes(self) -> bool:
         """Whether something was handed on that is not done: a withdrawal may be among it."""
         version = self._settings.version
-        async with self._state.database.reading() as read:
+        async with self._state.database.glancing() as read:
             job = await self._state.jobs.get(
                 read, version=version, kind="consolidation", key=CONSOLIDATION_KEY
             )
@@ -92,7 +92,7 @@ class Phase2:
             bytes_max=limits.folder_bytes_max,
         )
         sources = await asyncio.to_thread(standing_sources, published)
-        async with self._state.database.reading() as read:
+        async with self._state.database.glancing() as read:
             withdrawn = await self._state.editions.withdrawn(
                 read, version=recipe.version, thread_ids=sources.thread_ids
             )

@@ -309,6 +309,15 @@ class ReasoningSummaryTextDelta(WireModel):
     summary_index: int
 
 
+class FileChangePatchUpdated(WireModel):
+    """What a patch would change, while the model still writes it; before its item, with its id."""
+
+    thread_id: str
+    turn_id: str
+    item_id: str
+    changes: list[dict[str, Any]]
+
+
 class CommandOutputDelta(WireModel):
     """The next piece of a command's output."""
 

@@ -27,6 +27,8 @@ class ActiveTurn:
         self.interrupts = Interrupts()
         self.inbox: deque[TurnInput] = deque()
         self.begun = asyncio.Event()
+        self.recorded = asyncio.Event()
+        """Set when its first input is in the file and the thread's row is there, or it ended."""
         self.ended = asyncio.Event()
         self.items: list[RecordedItem] = []
         self.open_item: RecordedItem | None = None

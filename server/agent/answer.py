@@ -25,6 +25,8 @@ from server.agent.limits import AgentLimits
 from server.agent.memory import MemoryReader
 from server.agent.models.base import (
     Completed,
+    FreeCallDelta,
+    FreeCallStarted,
     Item,
     MessageDelta,
     MessageStarted,
@@ -34,6 +36,7 @@ from server.agent.models.base import (
     ReasoningStarted,
 )
 from server.agent.outside import outside_context
+from server.agent.patch_preview import PatchPreviews
 from server.agent.recorder import Recorder
 from state.clock import Clock
 from state.ids import uuid7
@@ -83,6 +86,7 @@ class AnswerReader:
         self._clock = clock
         self._limits = limits
         self._answer = Answer()
+        self._previews = PatchPreviews(conversation, turn)
         self._message: _Message | None = None
         self._parts: list[list[str]] = []
         self._part_stripper: CitationStripper | None = None
@@ -132,6 +136,11 @@ class AnswerReader:
             case ReasoningDelta():
                 self._count(event.text)
                 await self._reasoning(event)
+            case FreeCallStarted():
+                self._previews.begin(event.item_id, event.call_id, event.name)
+            case FreeCallDelta():
+                self._count(event.text)
+                self._previews.feed(event.item_id, event.text)
             case OutputItem(item=item):
                 await self._finish(item)
             case Completed():

@@ -2,9 +2,11 @@
 
 Invariant: until the replacement is recorded nothing of the history has changed, so a failure or a
 stop leaves the thread as it was. What the user typed stays in the file and is learned from there;
-the replacement itself never is.
+the replacement itself never is. The summary is made without what memory said, and holds none of
+its sentences, whatever the model writes: what is withdrawn later is told by no summary.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -34,6 +36,7 @@ from state.rollouts.fragments import SUMMARY_BEGINS, SUMMARY_ENDS, PartKind, kin
 from state.rollouts.items import RecordedItem
 from state.rollouts.lines import PASSTHROUGH, compacted
 from state.rollouts.model_input import balanced
+from state.rollouts.recalled import told_cut
 
 AskModel = Callable[[ModelRequest], AsyncGenerator[ModelEvent, None]]
 """One call of the thread's model, tried again where that helps."""
@@ -131,7 +134,15 @@ class Compaction:
         return most if self._window is None else min(most, self._window // 4)
 
     async def _summary(self) -> str:
-        items: Sequence[Item] = tuple(self._conversation.sent)
+        conversation = self._conversation
+        recalled, sent = conversation.recalled, tuple(conversation.sent)
+        marks = await asyncio.to_thread(recalled.marks, sent)
+        kept = (recalled.unechoed(item, marks) for item in sent)
+        items: Sequence[Item] = tuple(item for item in kept if item is not None)
+        summary = await self._shrunk_summary(items)
+        return told_cut(await asyncio.to_thread(marks.cut, summary))
+
+    async def _shrunk_summary(self, items: Sequence[Item]) -> str:
         for _ in range(self._limits.shrinks_max):
             try:
                 return await self._summary_of(items)

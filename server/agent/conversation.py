@@ -51,6 +51,8 @@ class Conversation:
         """The history as the model gets it, without the memory section."""
         self.memory: MemoryTold | None = None
         """What is told of memory, the same in every request; None until it is rendered anew."""
+        self.recorded_memory: str | None = None
+        """The digest of the section that the file holds last."""
         self.recalled = Recalled()
         self.pollute: Pollute = _nothing_pollutes
         """Call it with kind and name just before outside context comes in."""
@@ -66,7 +68,7 @@ class Conversation:
         """The instruction files as they were told last."""
         self.instruction_sources: tuple[str, ...] = ()
         self.faults_told: set[str] = set()
-        """What was wrong with them and has been said."""
+        """What was wrong with them, or with what was asked for, and has been said."""
 
     def set_status(self, status: ThreadStatus) -> None:
         """Tell a status that differs from the one before."""
@@ -90,6 +92,7 @@ class Conversation:
     def forget_recalled(self) -> None:
         """Something was withdrawn: what was recalled is told anew from the next turn."""
         self.memory = None
+        self.recalled.let_go()
         kept = (self.recalled.without(item) for item in self.sent)
         self.sent = [item for item in kept if item is not None]
 
@@ -109,6 +112,7 @@ class Conversation:
             self.told_cwd,
             self.told_instructions,
             self.memory is not None,
+            self.recorded_memory,
         )
 
     def back_to(self, mark: "Mark") -> None:
@@ -116,6 +120,7 @@ class Conversation:
         del self.sent[mark.items :]
         self.context_recorded, self.told_cwd = mark.context_recorded, mark.told_cwd
         self.told_instructions = mark.told_instructions
+        self.recorded_memory = mark.recorded_memory
         if not mark.had_memory:
             self.memory = None
 
@@ -129,3 +134,4 @@ class Mark:
     told_cwd: str | None
     told_instructions: str | None
     had_memory: bool
+    recorded_memory: str | None

@@ -23,6 +23,8 @@ HTTP_KINDS = frozenset(
     }
 )
 
+OVERLOADED_STATUSES = (503, 529)
+
 
 class AgentError(Exception):
     """Any error of this wing; its text holds no secret and no memory text."""
@@ -52,6 +54,11 @@ class ProviderFailed(AgentError):
         self.retry_after_s = retry_after_s
         self.rate_limits = rate_limits
         super().__init__(message)
+
+    @property
+    def overloaded(self) -> bool:
+        """Whether the model, or its server, has more to do than it can; another one may answer."""
+        return self.kind == "serverOverloaded" or self.http_status in OVERLOADED_STATUSES
 
     @property
     def error_info(self) -> str | dict[str, Any]:

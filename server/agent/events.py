@@ -127,6 +127,16 @@ class OutputDelta:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PatchUpdated:
+    """What a patch would change, while the model still writes it; its item comes later."""
+
+    thread_id: ThreadId
+    turn_id: TurnId
+    item_id: str
+    changes: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StdinWritten:
     """A running command was given this to read."""
 
@@ -241,6 +251,7 @@ ThreadEvent = (
     | ReasoningSummaryDelta
     | ItemCompleted
     | OutputDelta
+    | PatchUpdated
     | StdinWritten
     | DiffChanged
     | PlanChanged

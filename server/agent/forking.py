@@ -22,6 +22,7 @@ from state.recovery import State
 from state.rollouts.history import History, read_history
 from state.rollouts.items import RolloutLine, SessionMeta
 from state.rollouts.lines import Line, turn_aborted
+from state.rollouts.packed import types_of
 from state.rollouts.prefix import base_of, boundary_of, legacy_end, write_copy
 from state.rollouts.store import RolloutWriter, read_meta, rfc3339, rollout_path
 from state.stores.threads import ThreadRow
@@ -112,7 +113,7 @@ class _Making:
                 row, history = self._paginated(path)
         except FileNotFoundError as error:
             raise RolloutMissing(self.source.thread_id) from error
-        spoken = any(item.type == "userMessage" for turn in history.turns for item in turn.items)
+        spoken = any("userMessage" in types_of(turn.items) for turn in history.turns)
         return Forked(row=row if spoken else replace(row, preview=""), history=history)
 
     def _paginated(self, path: Path) -> tuple[ThreadRow, History]:

@@ -45,8 +45,6 @@ class ThreadSettings:
     approval_policy: Any = "on-request"
     """The wire's value: a name, or an object with granular rules."""
     sandbox_policy: Mapping[str, Any] = field(default_factory=lambda: {"type": "readOnly"})
-    approvals_reviewer: str = "user"
-    """As the client chose it; shown back, and a person is asked whatever it says."""
     use_memories: bool = True
     """Whether it sees memory, all switches together."""
     memory_off: MemoryOff | None = None
@@ -73,7 +71,6 @@ class SettingsChange:
     effort: str | None = None
     summary: str | None = None
     approval_policy: Any = None
-    approvals_reviewer: str | None = None
     sandbox_policy: Mapping[str, Any] | None = None
     memory: MemoryChange | None = None
     instruction_files: InstructionChange | None = None

@@ -27,6 +27,8 @@ class AgentLimits:
     turn_seconds_max: int = 3_600
     begin_wait_s: int = 5
     """After that a turn begins even if nobody called `begin`."""
+    recorded_wait_s: int = 10
+    """How long a request about a thread waits for its first turn to be in the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,8 @@ class AgentSettings:
 
     provider: str = "offline"
     model: str | None = None
+    model_fallbacks: tuple[str, ...] = ()
+    """Models of the same provider that are asked in this order where the own one is overloaded."""
     effort: str | None = None
     approval_policy: Any = "on-request"
     sandbox_policy: Mapping[str, Any] = field(default_factory=lambda: {"type": "readOnly"})

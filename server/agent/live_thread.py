@@ -5,6 +5,7 @@ a turn and the other joins it. The thread lives as long as it is loaded, whoever
 """
 
 import asyncio
+import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import Any
 from server.agent.active_turn import ActiveTurn
 from server.agent.conversation import ACTIVE, Conversation
 from server.agent.errors import ThreadBusy
-from server.agent.events import SettingsChanged, ThreadStatus
+from server.agent.events import SettingsChanged, ThreadStatus, Warned
 from server.agent.inputs import (
     Admitted,
     InterruptOutcome,
@@ -228,10 +229,10 @@ class LiveThread:
 
         Raises: DatabaseBusy, DatabaseUnusable.
         """
-        row = replace(self._recorder.draft, **changes)
         if self._recorder.stored:
             async with self._state.database.writing() as tx:
-                await self._state.threads.put(tx, row)
+                # The draft of this moment: another change may have been stored while this waited.
+                await self._state.threads.put(tx, replace(self._recorder.draft, **changes))
         self._recorder.draft = replace(self._recorder.draft, **changes)
         return self._recorder.draft
 
@@ -308,6 +309,24 @@ class LiveThread:
         Raises: DatabaseBusy, DatabaseUnusable.
         """
         await self._memory.set_mode(mode)
+
+    def warn_once(self, message: str) -> None:
+        """Tell those who listen something about the thread, the same words never again."""
+        if message not in self._conversation.faults_told:
+            self._conversation.faults_told.add(message)
+            self._conversation.tell(Warned(thread_id=self.id, message=message))
+
+    async def recorded(self) -> None:
+        """Wait until a turn that was admitted is in the thread's file, if it is still to have one.
+
+        Bounded: after `recorded_wait_s` the caller sees the thread as it is then.
+        """
+        turn = self._running or (self._queued[0] if self._queued else None)
+        if turn is None or self._recorder.stored or self.ephemeral:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._around.settings.limits.recorded_wait_s):
+                await turn.recorded.wait()
 
     async def wait_idle(self) -> None:
         """Wait until no turn runs or waits."""

@@ -174,7 +174,7 @@ class LiveThreads:
             conversation = Conversation(
                 forked.row.thread_id, settings, ephemeral=options.ephemeral, tell=self._events
             )
-            replay(conversation, forked.history, forked.row)
+            await asyncio.to_thread(replay, conversation, forked.history, forked.row)
             return self._loaded(conversation, forked.row, stored=not options.ephemeral)
 
     async def _fork_settings(
@@ -264,7 +264,7 @@ class LiveThreads:
                 conversation = Conversation(
                     thread_id, live.settings, ephemeral=False, tell=self._events
                 )
-                replay(conversation, history, row)
+                await asyncio.to_thread(replay, conversation, history, row)
                 fresh = self._loaded(conversation, row, stored=True)
         finally:
             self._closing.discard(thread_id)
@@ -344,7 +344,7 @@ class LiveThreads:
             raise RolloutMissing(thread_id) from error
         settings, told = self._making.of_stored(row, over_recorded(change, history, row))
         conversation = Conversation(thread_id, settings, ephemeral=False, tell=self._events)
-        replay(conversation, history, row)
+        await asyncio.to_thread(replay, conversation, history, row)
         live = self._loaded(conversation, row, stored=True)
         if told is not None:
             self._events(Warned(thread_id=thread_id, message=told))

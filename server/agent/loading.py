@@ -8,6 +8,7 @@ from server.agent.conversation import Conversation
 from server.agent.errors import UnknownProvider
 from server.agent.inputs import SettingsChange, ThreadSettings
 from server.agent.limits import AgentSettings
+from server.agent.memory_told import MemoryReport
 from server.agent.models.base import Item, TokenUse
 from server.agent.providers import Providers
 from server.agent.thread_settings import given, thread_settings
@@ -62,6 +63,8 @@ class SettingsMaker:
 def replay(conversation: Conversation, history: History, row: ThreadRow) -> None:
     """Let the conversation stand where the history ends; memory is told anew, as it is now."""
     conversation.recalled = history.recalled
+    report = MemoryReport.read((history.context or {}).get("memory"))
+    conversation.recorded_memory = report.digest if report is not None else None
     for item in history.response_items:
         conversation.remember(item)
     conversation.turns = list(history.turns)

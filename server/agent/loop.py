@@ -8,7 +8,7 @@ cut short.
 import logging
 import secrets
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from server.agent.acting import Acting
@@ -30,6 +30,7 @@ from server.agent.models.base import (
     ModelEvent,
     ModelRequest,
 )
+from server.agent.models.fallback import stream_with_fallbacks
 from server.agent.models.retry import stream_with_retries
 from server.agent.opening import Opening
 from server.agent.pairing import paired
@@ -91,6 +92,8 @@ class TurnRun:
             settings=surroundings.settings, clock=surroundings.clock, window=self._window,
             tell_use=self._telling.use, tell_tokens=self._telling.tokens,
         )  # fmt: skip
+        self._instead: str | None = None
+        """The model that answers for the rest of the turn, since the thread's is overloaded."""
         self._clock = TurnClock(
             self._limits.turn_seconds_max, lambda: turn.interrupts.request("deadline")
         )
@@ -117,6 +120,7 @@ class TurnRun:
             await self._work()
             await self._end()
         finally:
+            turn.recorded.set()
             self._clock.stand()
             self._floor.leave()
 
@@ -130,6 +134,7 @@ class TurnRun:
                 turn.life.take(Event.ANSWERED)
                 return
             await self._opening.record(self._take_settings(turn.first))
+            turn.recorded.set()
             if turn.first.command is not None:
                 await self._run_command(turn.first.command)
             has_words = await self._take_inbox() or turn.first.command is None
@@ -241,6 +246,14 @@ class TurnRun:
         return self._around.settings.context_window or next(known, None)
 
     def _stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """The answer of the thread's model, or of another one where that is overloaded."""
+        fallbacks = self._around.settings.model_fallbacks
+        if self._instead is not None:
+            request = replace(request, model=self._instead)
+            fallbacks = fallbacks[fallbacks.index(self._instead) + 1 :]
+        return stream_with_fallbacks(self._tried, request, fallbacks=fallbacks, tell=self._reroute)
+
+    def _tried(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         return stream_with_retries(
             self._around.providers.get(self._conversation.settings.provider),
             request,
@@ -248,6 +261,10 @@ class TurnRun:
             clock=self._around.clock,
             tell=self._telling.retry,
         )
+
+    def _reroute(self, failed: ProviderFailed, model: str, instead: str) -> None:
+        self._instead = instead
+        self._telling.rerouted(failed, model, instead)
 
     async def _ask(self) -> Answer:
         settings = self._conversation.settings

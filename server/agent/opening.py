@@ -127,6 +127,13 @@ class Opening:
             if developer is not None:
                 messages.append(developer)
             conversation.context_recorded = True
+        elif conversation.memory.report.digest not in (None, conversation.recorded_memory):
+            # Told anew: the file says what each thread was told, so that it is known again later.
+            anew = developer_message(conversation.memory.parts, None)
+            messages.extend([anew] if anew is not None else [])
+        conversation.recorded_memory = (
+            conversation.memory.report.digest or conversation.recorded_memory
+        )
         if conversation.told_cwd != settings.cwd:
             messages.append(await self._surroundings())
             conversation.told_cwd = settings.cwd

@@ -110,17 +110,25 @@ class Recorder:
         if self._ephemeral or self._writer is None:
             # A row without its file would make a thread that cannot be opened.
             return
+        if not self.stored:
+            await self._put_first()
+            return
         row = self.draft
         async with self._state.database.writing() as tx:
-            if self.stored:
-                await self._state.threads.touch(
-                    tx,
-                    row.thread_id,
-                    updated_at_ms=row.updated_at_ms,
-                    preview=row.preview or None,
-                    model=row.model,
-                )
-            else:
+            await self._state.threads.touch(
+                tx,
+                row.thread_id,
+                updated_at_ms=row.updated_at_ms,
+                preview=row.preview or None,
+                model=row.model,
+            )
+
+    async def _put_first(self) -> None:
+        """Make the row; what is set meanwhile was acknowledged, so it is in the row as well."""
+        row = None
+        while row != self.draft:
+            row = self.draft
+            async with self._state.database.writing() as tx:
                 await self._state.threads.put(tx, row)
         self.stored = True
 

@@ -14,6 +14,7 @@ from server.agent.recorder import Recorder
 from server.agent.thread_settings import with_use
 from state.errors import StateError
 from state.recovery import State
+from state.stores.private_rows import as_shown, set_use
 from state.stores.threads import MemoryMode
 from state.stores.withdrawal import OutsideKind, OutsideSource, change_memory_mode
 
@@ -58,7 +59,7 @@ class ThreadMemory:
                     mode=mode,
                     now_ms=self._state.clock.now_ms(),
                 )
-        self._recorder.draft = replace(self._recorder.draft, memory_mode=mode)
+        self._recorder.draft = as_shown(replace(self._recorder.draft, memory_mode=mode))
 
     async def set_use(self, use: bool) -> None:
         """Say whether it sees memory; what it was told of it leaves the next request.
@@ -67,8 +68,8 @@ class ThreadMemory:
         """
         if self._recorder.stored:
             async with self._state.database.writing() as tx:
-                await self._state.threads.set_use_memories(tx, self._conversation.thread_id, use)
-        self._recorder.draft = replace(self._recorder.draft, use_memories=use)
+                await set_use(tx, self._state.threads, self._conversation.thread_id, use)
+        self._recorder.draft = as_shown(replace(self._recorder.draft, use_memories=use))
         self._conversation.settings = with_use(self._conversation.settings, use)
         self._conversation.forget_recalled()
 
@@ -85,14 +86,17 @@ class ThreadMemory:
         draft = self._recorder.draft
         if not self._conversation.settings.pollutable or draft.memory_mode == "polluted":
             return True
-        self._recorder.draft = replace(draft, memory_mode="polluted")
+        self._recorder.draft = as_shown(replace(draft, memory_mode="polluted"))
         if not self._recorder.stored:
             return True
         thread_id = self._conversation.thread_id
         try:
             await self._bar(thread_id, OutsideSource(kind, name))
         except StateError as error:
-            self._recorder.draft = replace(self._recorder.draft, memory_mode=draft.memory_mode)
+            now = replace(
+                self._recorder.draft, memory_mode=draft.memory_mode, preview=draft.preview
+            )
+            self._recorder.draft = now
             log.error("thread %s takes in outside context and is not barred: %s", thread_id, error)
             return False
         return True

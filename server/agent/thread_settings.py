@@ -61,7 +61,6 @@ def thread_settings(
         ),
         instructions=change.instructions,
         developer_instructions=change.developer_instructions,
-        approvals_reviewer=change.approvals_reviewer or "user",
         client_tools=change.client_tools or (),
     )
 

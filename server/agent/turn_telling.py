@@ -14,6 +14,7 @@ from server.agent.events import (
     TurnFailed,
     TurnFault,
     TurnStarted,
+    Warned,
 )
 from server.agent.models.base import Completed, TokenUse
 from server.agent.models.quota import NOTHING_TOLD
@@ -56,6 +57,22 @@ class TurnTelling:
         """A model call that failed and is tried again."""
         fault = TurnFault(message=failed.message, error_info=failed.error_info)
         self._error(fault, will_retry=True)
+
+    def rerouted(self, failed: ProviderFailed, model: str, instead: str) -> None:
+        """A model that is overloaded after all tries, and the one that answers in its place.
+
+        For programs as an error that is tried again, for people as a warning. The original's own
+        notification of another model names one reason alone, which is none of ours.
+        """
+        message = (
+            f"model `{model}` is overloaded; this turn goes on with `{instead}`, as "
+            "`model_fallbacks` says"
+        )
+        fault = TurnFault(
+            message=message, error_info="serverOverloaded", additional_details=failed.message
+        )
+        self._error(fault, will_retry=True)
+        self._conversation.tell(Warned(thread_id=self._conversation.thread_id, message=message))
 
     def _error(self, fault: TurnFault, *, will_retry: bool) -> None:
         self._conversation.tell(

@@ -10,11 +10,16 @@ from pathlib import Path
 
 from server.cli.attach import absolute, attached, home_of
 from server.cli.client import Client, WebSocketLink
+from server.cli.given import piped, worded
 from server.cli.notices import aside
 from server.cli.render import written
 from server.cli.talk import Interrupted, Spoken, place, say, start_thread
 from server.errors import CommandFailed
 from server.release import __version__
+
+PROMPT_BYTES_MAX = 4 * 1_048_576
+"""As many as a server takes in one turn, in any alphabet."""
+_TOO_LONG = f"a prompt has at most {PROMPT_BYTES_MAX} bytes; name a file instead of sending it"
 
 
 def run(arguments: Namespace) -> int:
@@ -24,9 +29,9 @@ def run(arguments: Namespace) -> int:
 
 
 async def _run(arguments: Namespace) -> None:
-    prompt = " ".join(arguments.prompt).strip()
+    prompt = worded(arguments.prompt).strip()
     if not prompt and not sys.stdin.isatty():
-        prompt = sys.stdin.read().strip()
+        prompt = piped(bytes_max=PROMPT_BYTES_MAX, too_long=_TOO_LONG).strip()
         if not prompt:
             raise CommandFailed("nothing to ask: give a PROMPT, or text on standard input")
     async with _connected(arguments) as client:
@@ -88,7 +93,14 @@ async def _ask(client: Client, thread_id: str, text: str) -> None:
             written(shown)
 
     with _interrupting() as interrupted:
-        spoken = await say(client, thread_id, text, on_text=show, interrupted=interrupted)
+        spoken = await say(
+            client,
+            thread_id,
+            text,
+            on_text=show,
+            on_notice=lambda notice: aside(f"memoryd: warning: {notice}"),
+            interrupted=interrupted,
+        )
     written("\n")
     for line in sources(spoken):
         aside(line)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Self
 
 from server.cli.attach import absolute, attached
-from server.cli.client import Client, Json
+from server.cli.client import Client, Json, RequestRefused
 from server.cli.notices import aside
 from server.cli.render import (
     as_json,
@@ -24,6 +24,8 @@ from server.environment import claude_home_from_environment, codex_home_from_env
 from server.errors import CommandFailed
 
 BAR_COLUMNS_MAX = 100
+NO_MEMORY = "requires at least one selected memory"
+"""So the protocol's sentence ends where there is nothing to take in."""
 
 
 def run(arguments: Namespace) -> int:
@@ -82,7 +84,16 @@ async def _import_memories(client: Client, arguments: Namespace) -> Answer:
         raise CommandFailed(f"{path} does not exist; CLAUDE_CONFIG_DIR names another place")
     if arguments.since is not None:
         raise CommandFailed("--since is for sessions; memory files are brought in as they are")
-    result = await client.request("memory/import", {"path": str(path), "dryRun": arguments.dry_run})
+    asked = {"path": str(path), "dryRun": arguments.dry_run}
+    try:
+        result = await client.request("memory/import", asked)
+    except RequestRefused as refused:
+        if NO_MEMORY not in str(refused):
+            raise
+        raise CommandFailed(
+            f"no memory files stand below {path / 'projects'} (PROJECT/memory/*.md), so nothing "
+            "was brought in; sessions of that program are not read"
+        ) from refused
     return result, memories_imported(result), 1 if result["failed"] else 0
 
 

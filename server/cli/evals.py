@@ -4,9 +4,11 @@ import asyncio
 from argparse import Namespace
 from functools import partial
 
+from memory_read.semantic.minilm import MiniLm, missing_modules
 from server.cli.attach import absolute
 from server.cli.notices import aside
 from server.cli.render import as_json, told
+from server.errors import CommandFailed
 
 
 def run(arguments: Namespace) -> int:
@@ -41,12 +43,23 @@ async def _retrieval(arguments: Namespace) -> int:
         for name, (read, place) in chosen.items()
         if place is not None
     } or {"own": await asyncio.to_thread(our_own)}
+    embedder = await asyncio.to_thread(_model) if arguments.semantic else None
     found = {
-        name: await measured(conversations, partial(_begun, name))
+        name: await measured(conversations, partial(_begun, name), embedder)
         for name, conversations in corpora.items()
     }
     told([as_json(as_object(found))] if arguments.json else as_table(found))
     return 0 if reached(found) else 1
+
+
+def _model() -> MiniLm:
+    """Raises: CommandFailed."""
+    missing = missing_modules()
+    if missing:
+        raise CommandFailed(
+            f"--semantic needs {', '.join(missing)}: pip install 'memoryd[semantic]'"
+        )
+    return MiniLm()
 
 
 def _begun(corpus: str, what: str) -> None:

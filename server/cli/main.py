@@ -349,6 +349,7 @@ def _keeping(commands: "Commands[argparse.ArgumentParser]") -> None:
     evals.add_argument("--part", choices=["dev", "final"], help="default: both")
     evals.add_argument("--locomo", metavar="FILE", help="locomo10.json of LoCoMo")
     evals.add_argument("--beam", metavar="DIR", help="the folder chats/100K of BEAM")
+    evals.add_argument("--semantic", action="store_true", help="by meaning too (extra `semantic`)")
     _json(evals)
     schema = _command(commands, "schema", "schema", "export the protocol's JSON Schemas")
     schema.add_argument("action", choices=["write", "check"])

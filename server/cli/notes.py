@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from server.cli.attach import attached
 from server.cli.client import Json
+from server.cli.given import piped, worded
 from server.cli.notices import aside
 from server.cli.render import as_json, told
 from server.errors import CommandFailed
@@ -53,22 +54,18 @@ def _text(arguments: Namespace) -> str:
     """
     words: list[str] = arguments.text
     if words and words != ["-"]:
-        if not " ".join(words).strip():
+        text = worded(words)
+        if not text.strip():
             raise CommandFailed(
                 "the note is empty: give TEXT, or `-` and text on standard input", status=2
             )
-        return _readable(" ".join(words))
+        return text
     if not words and sys.stdin.isatty():
         raise CommandFailed("nothing to keep: give TEXT, or text on standard input", status=2)
-    data = sys.stdin.buffer.read(TEXT_BYTES_MAX + 1)
-    if len(data) > TEXT_BYTES_MAX:
-        raise CommandFailed(f"a note has at most {TEXT_BYTES_MAX} bytes; keep a shorter one")
-    text = data.decode(errors="replace")
+    text = piped(
+        bytes_max=TEXT_BYTES_MAX,
+        too_long=f"a note has at most {TEXT_BYTES_MAX} bytes; keep a shorter one",
+    )
     if not text.strip():
         raise CommandFailed("nothing to keep: standard input is empty", status=2)
     return text
-
-
-def _readable(text: str) -> str:
-    """Bytes of the command line that are no text, as marks in it."""
-    return text.encode(errors="surrogateescape").decode(errors="replace")

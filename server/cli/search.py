@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from server.cli.attach import attached
+from server.cli.given import USAGE, worded
 from server.cli.render import as_json, count, told
+from server.errors import CommandFailed
 
 COLUMNS = 96
 LINES_MAX = 6
@@ -21,12 +23,17 @@ _REASONS = {
 
 def run(arguments: Namespace) -> int:
     """Ask and print; 1 when nothing was found, as `grep` does."""
-    return asyncio.run(_run(arguments))
+    query = worded(arguments.query).strip()
+    if not query:
+        raise CommandFailed("nothing to search for: give a QUERY", status=USAGE)
+    if arguments.limit < 1:
+        raise CommandFailed(f"--limit is at least 1, not {arguments.limit}", status=USAGE)
+    return asyncio.run(_run(arguments, query))
 
 
-async def _run(arguments: Namespace) -> int:
+async def _run(arguments: Namespace, query: str) -> int:
     asked = {
-        "query": " ".join(arguments.query),
+        "query": query,
         "limit": arguments.limit,
         "version": arguments.memory_version,
     }

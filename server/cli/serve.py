@@ -5,7 +5,6 @@ everything is told goodbye. A second SIGTERM or Ctrl-C stops at once; a hang-up 
 """
 
 import asyncio
-import gc
 import os
 import signal
 import sys
@@ -20,6 +19,7 @@ from server.cli.attach import home_of
 from server.cli.notices import aside
 from server.environment import variable
 from server.errors import ListenRefused
+from server.loop_care import care_for_loop
 from server.observability import log_to_stderr
 from server.settings import Settings, load_settings
 from server.wire.auth_flags import AuthFlags, FlagsRefused, check_flags, check_reach, policy_from
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 DEFAULT_LISTEN = "ws://127.0.0.1:4500"
 STDIO_DRAIN_S = 1.5
-GARBAGE_THRESHOLD = 10_000
 FORMS = "`ws://IP:PORT`, `unix://`, `unix://PATH`, `stdio://` or `off`"
 
 
@@ -102,9 +101,7 @@ async def _until_told(
     settings: Settings, serve: Callable[[Server], Awaitable[None]], drain_s: float
 ) -> int:
     server = await start_server(settings)
-    # What was loaded stays for good: no later look for garbage has to walk over it.
-    gc.freeze()
-    gc.set_threshold(GARBAGE_THRESHOLD)
+    care_for_loop()
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

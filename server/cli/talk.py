@@ -43,11 +43,14 @@ async def say(
     text: str,
     *,
     on_text: Callable[[str], None],
+    on_notice: Callable[[str], None] = lambda notice: None,
     interrupted: asyncio.Event | None = None,
 ) -> Spoken:
     """Run one turn, giving each piece of the answer to `on_text` as it comes.
 
-    Setting `interrupted` stops the turn on the server.
+    `on_notice` hears what a person should know meanwhile, a sentence each: a tool server that is
+    left out, a warning, a model call that failed and is tried again. Setting
+    `interrupted` stops the turn on the server.
     Raises: Interrupted; CommandFailed when the turn failed.
     """
     reply = await client.request(
@@ -56,7 +59,7 @@ async def say(
     turn_id = reply["turn"]["id"]
     stopping = asyncio.ensure_future(_stop(client, thread_id, turn_id, interrupted))
     try:
-        return await _followed(client, thread_id, turn_id, on_text)
+        return await _followed(client, thread_id, turn_id, on_text, on_notice)
     finally:
         stopping.cancel()
 
@@ -70,13 +73,19 @@ async def _stop(
 
 
 async def _followed(
-    client: Client, thread_id: str, turn_id: str, on_text: Callable[[str], None]
+    client: Client,
+    thread_id: str,
+    turn_id: str,
+    on_text: Callable[[str], None],
+    on_notice: Callable[[str], None],
 ) -> Spoken:
     answer, citation = "", None
     async for note in client.notifications():
         params = note.get("params", {})
         if params.get("threadId") != thread_id:
             continue
+        if (notice := _notice(note["method"], params)) is not None:
+            on_notice(notice)
         match note["method"]:
             case "item/agentMessage/delta":
                 on_text(params["delta"])
@@ -92,6 +101,20 @@ async def _followed(
                     thread_ids=tuple((citation or {}).get("threadIds", ())),
                 )
     raise CommandFailed("the connection ended before the turn did")
+
+
+def _notice(method: str, params: Json) -> str | None:
+    """What a person should know of a notification beside the answer, or None."""
+    match method, params:
+        case "mcpServer/startupStatus/updated", {"status": "failed", "name": name, **rest}:
+            reason = rest.get("error") or "it did not start"
+            return f"MCP server `{name}` is left out: {reason}"
+        case "warning", {"message": message}:
+            return str(message)
+        case "error", {"willRetry": True, "error": {"message": message}}:
+            return f"the model call is tried again: {message}"
+        case _:
+            return None
 
 
 def _check(turn: dict[str, Any]) -> None:

@@ -89,15 +89,16 @@ class Session:
 
 
 def sessions(part: Part) -> tuple[Session, ...]:
-    """All sessions of a half, language by language.
+    """All sessions of a half, language by language; none where a half waits to be written.
 
     Raises: CommandFailed.
     """
     folder = files("server.evals") / "extraction" / part
     found: list[Session] = []
     for language in LANGUAGES:
-        text = (folder / f"{language}.txt").read_text("utf-8")
-        found.extend(read(text, language=language))
+        file = folder / f"{language}.txt"
+        if file.is_file():
+            found.extend(read(file.read_text("utf-8"), language=language))
     return tuple(found)
 
 

@@ -33,7 +33,7 @@ class ArchiveHandlers:
     async def archive(self, call: Call, params: ThreadIdParams) -> EmptyResult:
         """Shut the thread down and move its file, with those of what it spawned."""
         thread_id = thread_id_of(params.thread_id)
-        found = await self._lookup.find(thread_id)
+        found = await self._lookup.find_recorded(thread_id)
         unable = found is None or found.ephemeral or not found.materialised
         if found is None or unable or found.row.archived:
             raise RolloutMissing(thread_id)

@@ -23,6 +23,7 @@ from server.agent.forking import bases_of
 from server.handlers.identities import thread_id_of
 from server.handlers.lookup import Lookup, live_view, telling_disk_faults
 from server.handlers.pages import newest_cursor
+from server.handlers.reviewers import tell_reviewer
 from server.handlers.services import Services
 from server.handlers.settings_views import change_of_settings
 from server.handlers.threads import absolute
@@ -31,6 +32,7 @@ from server.wire.dispatch import Call
 from state.errors import RolloutMissing, TurnMissing
 from state.policy.redaction import redact
 from state.rollouts.model_input import is_response_item
+from state.rollouts.packed import types_of
 from state.rollouts.prefix import Cut, boundary_of, cut_back
 from state.rollouts.store import rfc3339
 
@@ -60,8 +62,11 @@ class ChangeHandlers:
         if found.live is not None:
             row = await found.live.note(changes)
         else:
-            row = replace(found.row, **changes)
             async with services.state.database.writing() as tx:
+                stored = await services.state.threads.get(tx, thread_id)
+                if stored is None:
+                    raise RolloutMissing(thread_id)
+                row = replace(stored, **changes)
                 await services.state.threads.put(tx, row)
         status = None if found.live is None else found.live.status
         return ThreadResult(thread=stored_thread(services.state.home, row, status=status))
@@ -71,6 +76,7 @@ class ChangeHandlers:
         live = self._services.live.require(thread_id_of(params.thread_id))
         cwd = absolute(params.cwd, live.settings.cwd) if params.cwd else None
         await live.update_settings(change_of_settings(params, cwd=cwd))
+        tell_reviewer(call, live, params.approvals_reviewer)
         return EmptyResult()
 
     async def inject(self, call: Call, params: InjectItemsParams) -> EmptyResult:
@@ -96,6 +102,7 @@ class ChangeHandlers:
         live = services.live.require(thread_id)
         if live.ephemeral:
             raise refused(f"ephemeral threads do not support thread/revert: {thread_id}")
+        await live.recorded()
         if live.row is None:
             raise TurnMissing(params.before_turn_id)
         if live.row.history_mode != "paginated":
@@ -111,7 +118,7 @@ class ChangeHandlers:
                     thread_id, partial(cut_back, path, boundary, timestamp=stamp)
                 )
             recorded = fresh.history()
-            spoken = any(item.type == "userMessage" for turn in recorded for item in turn.items)
+            spoken = any("userMessage" in types_of(turn.items) for turn in recorded)
             changes: dict[str, Any] = {"updated_at_ms": services.clock.now_ms()}
             if not spoken:
                 changes["preview"] = ""

@@ -27,6 +27,7 @@ from server.config_edit import Edit, parse_path
 from server.config_writing import version_of
 from server.errors import ConfigEditRefused
 from server.handlers.pages import offset_of
+from server.handlers.reviewers import REVIEWER
 from server.handlers.services import Services
 from server.wire.dispatch import Call
 
@@ -105,6 +106,7 @@ class ConfigHandlers:
         config: dict[str, Any] = dict.fromkeys(_KEYS) | written
         config["model_provider"] = settings.provider
         config["approval_policy"] = settings.approval_policy
+        config["approvals_reviewer"] = REVIEWER
         config["sandbox_mode"] = settings.sandbox_mode
         features = written.get("features")
         config["features"] = (features if isinstance(features, dict) else {}) | {

@@ -10,6 +10,7 @@ from protocol.messages.handshake import Warning
 from protocol.messages.items import (
     AgentMessageDelta,
     CommandOutputDelta,
+    FileChangePatchUpdated,
     ItemCompleted,
     ItemStarted,
     McpToolProgress,
@@ -144,6 +145,13 @@ def notification_of(event: ThreadEvent, *, now_ms: int) -> Told | None:
         case events.TurnCompleted() | events.TurnFailed():
             ended = TurnCompleted(thread_id=event.thread_id, turn=_ended_turn(event))
             return methods.TURN_COMPLETED, ended
+        case events.PatchUpdated():
+            return methods.FILE_CHANGE_PATCH_UPDATED, FileChangePatchUpdated(
+                thread_id=event.thread_id,
+                turn_id=event.turn_id,
+                item_id=event.item_id,
+                changes=[dict(one) for one in event.changes],
+            )
         case events.McpServerChanged():
             return methods.MCP_SERVER_STATUS_UPDATED, McpServerStatusUpdated(
                 thread_id=event.thread_id, name=event.name, status=event.state, error=event.error

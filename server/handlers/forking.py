@@ -12,6 +12,7 @@ from server.handlers.identities import thread_id_of
 from server.handlers.lookup import Found, Lookup, archived, live_view, telling_disk_faults
 from server.handlers.pages import newest_turns
 from server.handlers.resuming import FULL_HISTORY, tell_usage
+from server.handlers.reviewers import REVIEWER, tell_reviewer
 from server.handlers.services import Services
 from server.handlers.settings_views import (
     approval_view,
@@ -65,6 +66,7 @@ class ForkHandler:
         call.after_reply(
             lambda: services.hub.publish(methods.THREAD_STARTED, started, thread_id=live.id)
         )
+        tell_reviewer(call, live, params.approvals_reviewer)
         settings = live.settings
         return ThreadForkResult(
             thread=live_view(services.state.home, live, turns=turns),
@@ -73,7 +75,7 @@ class ForkHandler:
             cwd=settings.cwd,
             runtime_workspace_roots=[settings.cwd],
             approval_policy=approval_view(settings.approval_policy),
-            approvals_reviewer="user",
+            approvals_reviewer=REVIEWER,
             sandbox=sandbox_view(settings.sandbox_policy),
             reasoning_effort=settings.effort,
             instruction_sources=sources,
@@ -87,7 +89,7 @@ class ForkHandler:
         thread_id = thread_id_of(params.thread_id)
         if params.last_turn_id is not None and params.before_turn_id is not None:
             raise refused("`lastTurnId` and `beforeTurnId` cannot be combined")
-        found = await self._lookup.find(thread_id)
+        found = await self._lookup.find_recorded(thread_id)
         if found is None or found.ephemeral or not found.materialised:
             raise RolloutMissing(thread_id)
         if found.row.archived:

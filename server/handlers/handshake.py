@@ -2,8 +2,10 @@
 
 import sys
 
+from protocol import methods
 from protocol.errors import refused
 from protocol.messages.handshake import (
+    ConfigWarning,
     InitializeCapabilities,
     InitializeParams,
     InitializeResult,
@@ -15,8 +17,9 @@ from server.handlers.services import Services
 from server.handlers.sizes import PAGE_BYTES_MAX
 from server.handlers.turns import INPUT_CHARACTERS_MAX
 from server.wire.dispatch import Call
-from server.wire.peer import Introduction
+from server.wire.peer import Introduction, Peer
 
+CONFIG_WARNINGS_MAX = 20
 _PRINTABLE = range(0x20, 0x7F)
 
 
@@ -54,6 +57,7 @@ class HandshakeHandlers:
                 opted_out=frozenset(wanted.opt_out_notification_methods or ()),
             )
         )
+        call.after_reply(lambda: self._tell_faults(call.peer))
         return InitializeResult(
             user_agent=identity.user_agent(client.name, client.version),
             codex_home=str(self._services.state.home.root),
@@ -66,3 +70,15 @@ class HandshakeHandlers:
                 limits=self._limits,
             ),
         )
+
+    def _tell_faults(self, peer: Peer) -> None:
+        """What in the configuration does not do what its writer may expect, as in the original."""
+        for one in self._services.settings.warnings[:CONFIG_WARNINGS_MAX]:
+            start = {"line": one.line or 1, "column": 1}
+            warning = ConfigWarning(
+                summary=one.message,
+                details=None,
+                path=None if one.path is None else str(one.path),
+                range=None if one.line is None else {"start": start, "end": start},
+            )
+            self._services.hub.tell(peer, methods.CONFIG_WARNING, warning, thread_id=None)

@@ -97,7 +97,7 @@ class LearningHandlers:
         only = None
         if params.thread_id is not None:
             only = thread_id_of(params.thread_id)
-            found = await self._lookup.find(only)
+            found = await self._lookup.find_recorded(only)
             if found is None or not found.materialised:
                 raise RolloutMissing(only)
         if services.orders.full:

@@ -1,7 +1,6 @@
-"""Finds a thread for a handler: loaded, stored, or neither, and reads its turns.
+"""Finds a thread for a handler: loaded, stored, or neither.
 
-A loaded thread is asked itself, since it knows more than its file; a stored one is read from its
-rollout in a thread of the pool.
+A loaded thread is asked itself, since it knows more than its file.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,15 +10,12 @@ from dataclasses import dataclass
 from protocol.errors import WireError, failed, refused
 from protocol.messages.threads import Thread
 from protocol.messages.turns import Turn
-from server.agent.forking import stored_history
 from server.agent.live_thread import LiveThread
 from server.agent.live_threads import LiveThreads
 from server.handlers.views import draft_thread, stored_thread
-from state.errors import RolloutMissing
 from state.home import Home
 from state.ids import ThreadId
 from state.recovery import State
-from state.rollouts.items import RecordedTurn
 from state.stores.threads import ThreadRow
 
 
@@ -68,17 +64,15 @@ class Lookup:
             row = await self._state.threads.get(read, thread_id)
         return None if row is None else Found(thread_id=thread_id, row=row, live=None)
 
-    async def turns(self, found: Found) -> Sequence[RecordedTurn]:
-        """Its turns in order, the running one as it stands.
+    async def find_recorded(self, thread_id: ThreadId) -> Found | None:
+        """The same for what needs the thread's file: one that a first turn is making is waited for.
 
-        Raises: RolloutMissing, RolloutUnreadable, OSError.
+        Raises: DatabaseUnusable.
         """
-        if found.live is not None:
-            return found.live.history()
-        try:
-            return (await stored_history(self._state, found.row)).turns
-        except FileNotFoundError as error:
-            raise RolloutMissing(found.thread_id) from error
+        live = self._live.get(thread_id)
+        if live is not None:
+            await live.recorded()
+        return await self.find(thread_id)
 
 
 @contextmanager

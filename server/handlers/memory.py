@@ -23,6 +23,7 @@ from server.handlers.services import Services
 from server.wire.dispatch import Call
 from state.errors import RolloutMissing
 from state.home import Home
+from state.stores.private_rows import set_use
 from state.stores.withdrawal import change_memory_mode
 from state.workspace.layout import SUMMARY
 
@@ -65,7 +66,7 @@ class MemoryHandlers:
         else:
             async with state.database.writing() as tx:
                 if params.memory_use is not None:
-                    await state.threads.set_use_memories(tx, thread_id, params.memory_use)
+                    await set_use(tx, state.threads, thread_id, params.memory_use)
                 await change_memory_mode(
                     tx,
                     threads=state.threads,
@@ -75,13 +76,15 @@ class MemoryHandlers:
                     mode=params.mode,
                     now_ms=state.clock.now_ms(),
                 )
-        async with state.database.reading() as read:
-            stands = any((await state.outputs.versions_of(read, thread_id)).values())
-        if stands:
-            await self._services.lanes.withdraw()
+        lanes = self._services.lanes
+        goes = params.mode != "enabled" and await state.outputs.are_consolidated(
+            state.database, thread_id
+        )
+        if goes or lanes.pending_withdrawals:
+            await lanes.withdraw()
         else:
-            # Nothing of it stands anywhere; what it may bring back is a consolidator's.
-            self._services.lanes.wake()
+            # Nothing has to go; what it may bring back is a consolidator's.
+            lanes.wake()
         self._services.index.nudge()
         return EmptyResult()
 

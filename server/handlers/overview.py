@@ -76,8 +76,12 @@ class OverviewHandler:
                 CounterView(name=one.name, labels=dict(one.labels), count=one.count)
                 for one in services.read.counters.all()
             ],
-            notes=self._notes(holds, versions),
+            notes=[*self._notes(holds, versions), *await self._of_search(first.version)],
         )
+
+    async def _of_search(self, version: str) -> list[str]:
+        semantic = self._services.semantic
+        return [] if semantic is None else await semantic.notes(version)
 
     async def _server(self) -> ServerView:
         services = self._services

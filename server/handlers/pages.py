@@ -5,6 +5,7 @@ A cursor names a place in a history that only grows at its end, so an index is a
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 import orjson
@@ -19,6 +20,8 @@ from state.rollouts.items import RecordedItem, RecordedTurn
 
 ROWS_DEFAULT = 25
 ROWS_MAX = 100
+ITEMS_FEW = 16
+"""So many items of a turn are shown without a look whether they fit."""
 Scope = Literal["turns", "items", "turnItems"]
 
 
@@ -115,8 +118,8 @@ def items_page(
     """One page of items, each with the id of its turn; items without a view are passed over."""
     order = _order(len(rows), anchor, direction)
     found = ((index, entry) for index in order if (entry := _entry(*rows[index])) is not None)
-    chosen = [row for _, row in zip(range(limit_of(limit)), found, strict=False)]
-    page = fitting_rows(chosen, lambda row: len(row[1].to_json()))
+    # Made one by one, so that none is made beyond what fits.
+    page = fitting_rows(islice(found, limit_of(limit)), lambda row: len(row[1].to_json()))
     edges = _edges(thread_id, scope, [index for index, _ in page], order)
     return ItemsPage(
         data=[entry for _, entry in page], next_cursor=edges[0], backwards_cursor=edges[1]
@@ -145,11 +148,24 @@ def newest_turns(turns: Sequence[RecordedTurn], *, bytes_used: int = 0) -> list[
 def fitting_turn(turn: RecordedTurn, view: ItemsView) -> Turn:
     """The turn in that view, or in the next smaller one that fits into a page."""
     smaller: dict[ItemsView, ItemsView] = {"full": "summary", "summary": "notLoaded"}
+    if view == "full" and len(turn.items) > ITEMS_FEW and not _may_fit(turn):
+        view = "summary"
     shown = turn_view(turn, view)
     while len(shown.to_json()) > PAGE_BYTES_MAX and view in smaller:
         view = smaller[view]
         shown = turn_view(turn, view)
     return shown
+
+
+def _may_fit(turn: RecordedTurn) -> bool:
+    """Whether its items may fit into a page; no more of them are looked at than a page holds."""
+    used = 0
+    for item in turn.items:
+        view = item_view(item)
+        used += 0 if view is None else len(view.to_json())
+        if used > PAGE_BYTES_MAX:
+            return False
+    return True
 
 
 def _order(count: int, anchor: Cursor | None, direction: SortDirection) -> range:

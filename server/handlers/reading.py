@@ -1,7 +1,11 @@
 """Looking at threads without loading them: lists, single threads, pages of turns and items."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
+from operator import attrgetter
+from typing import overload
 
 from protocol import methods
 from protocol.errors import not_supported_yet, out_of_range, refused
@@ -36,6 +40,7 @@ from server.handlers.pages import (
 )
 from server.handlers.services import Services
 from server.handlers.sizes import fitting_rows
+from server.handlers.stored_turns import StoredTurns
 from server.handlers.views import stored_thread
 from server.wire.dispatch import Call
 from state.ids import ThreadId
@@ -58,6 +63,7 @@ class ReadingHandlers:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._lookup = Lookup(services.state, services.live)
+        self._stored = StoredTurns(services.state)
 
     async def list_threads(self, call: Call, params: ThreadListParams) -> ThreadListResult:
         """One page of stored threads."""
@@ -131,7 +137,7 @@ class ReadingHandlers:
     async def read(self, call: Call, params: ThreadReadParams) -> ThreadReadResult:
         """One thread, with its newest turns if asked for."""
         thread_id = thread_id_of(params.thread_id)
-        found = await self._found(thread_id)
+        found = await self._found(thread_id, recorded=bool(params.include_turns))
         home = self._services.state.home
         if not params.include_turns:
             return ThreadReadResult(thread=found.view(home))
@@ -139,7 +145,7 @@ class ReadingHandlers:
             raise refused("ephemeral threads do not support includeTurns")
         if not found.materialised:
             raise not_supported_yet("list_turns")
-        turns = newest_turns(await self._lookup.turns(found))
+        turns = newest_turns(await self._turns(found))
         if found.row.history_mode == "paginated":
             self._services.hub.tell(
                 call.peer, methods.DEPRECATION_NOTICE, FULL_HISTORY, thread_id=None
@@ -148,7 +154,7 @@ class ReadingHandlers:
 
     async def list_turns(self, call: Call, params: TurnsListParams) -> TurnsPage:
         """One page of a thread's turns, the newest first unless asked otherwise."""
-        found = await self._found(thread_id_of(params.thread_id))
+        found = await self._found(thread_id_of(params.thread_id), recorded=True)
         if found.ephemeral:
             raise refused("ephemeral threads do not support thread/turns/list")
         if not found.materialised:
@@ -158,7 +164,7 @@ class ReadingHandlers:
             )
         return turns_page(
             found.thread_id,
-            await self._lookup.turns(found),
+            await self._turns(found),
             cursor=params.cursor,
             limit=params.limit,
             direction=params.sort_direction or "desc",
@@ -167,12 +173,12 @@ class ReadingHandlers:
 
     async def list_items(self, call: Call, params: ItemsListParams) -> ItemsPage:
         """One page of the items of a thread or of one turn, the oldest first by default."""
-        found = await self._found(thread_id_of(params.thread_id))
+        found = await self._found(thread_id_of(params.thread_id), recorded=True)
         if found.ephemeral:
             raise refused("ephemeral threads do not support thread/items/list")
         if not found.materialised:
             raise not_supported_yet("thread/items/list")
-        rows = _item_rows(await self._lookup.turns(found), params.turn_id)
+        rows = _item_rows(await self._turns(found), params.turn_id)
         scope: Scope = "items" if params.turn_id is None else "turnItems"
         return items_page(
             found.thread_id,
@@ -183,11 +189,19 @@ class ReadingHandlers:
             scope=scope,
         )
 
-    async def _found(self, thread_id: ThreadId) -> Found:
-        found = await self._lookup.find(thread_id)
+    async def _found(self, thread_id: ThreadId, *, recorded: bool) -> Found:
+        look = self._lookup.find_recorded if recorded else self._lookup.find
+        found = await look(thread_id)
         if found is None:
             raise refused(f"thread not loaded: {thread_id}")
         return found
+
+    async def _turns(self, found: Found) -> Sequence[RecordedTurn]:
+        """Its turns in order, the running one as it stands.
+
+        Raises: RolloutMissing, RolloutUnreadable, OSError.
+        """
+        return await self._stored.of(found.row) if found.live is None else found.live.history()
 
     def _row_view(self, row: ThreadRow) -> Thread:
         live = self._services.live.get(row.thread_id)
@@ -243,21 +257,42 @@ def _query(params: ThreadListParams) -> ThreadQuery:
     )
 
 
-def _item_rows(
-    turns: Sequence[RecordedTurn], turn_id: str | None
-) -> list[tuple[str, RecordedItem]]:
+class _ItemRows(Sequence[tuple[str, RecordedItem]]):
+    """The items of turns in order, each with its turn; none is copied, so a page costs its rows."""
+
+    def __init__(self, turns: Sequence[RecordedTurn]) -> None:
+        self._turns = turns
+        self._ends = list(accumulate(map(len, map(attrgetter("items"), turns))))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[str, RecordedItem]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[tuple[str, RecordedItem]]: ...
+    def __getitem__(
+        self, place: int | slice
+    ) -> tuple[str, RecordedItem] | list[tuple[str, RecordedItem]]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(len(self))[place]]
+        position = range(len(self))[place]
+        at = bisect_right(self._ends, position)
+        turn = self._turns[at]
+        return turn.turn_id, turn.items[position - self._ends[at]]
+
+
+def _item_rows(turns: Sequence[RecordedTurn], turn_id: str | None) -> _ItemRows:
     """The items in order, each with its turn.
 
     Raises: WireError.
     """
-    if turn_id is not None and all(turn.turn_id != turn_id for turn in turns):
+    if turn_id is None:
+        return _ItemRows(turns)
+    of_one = [turn for turn in turns if turn.turn_id == turn_id]
+    if not of_one:
         raise refused(f"turn not found: {turn_id[:200]}")
-    return [
-        (turn.turn_id, item)
-        for turn in turns
-        if turn_id is None or turn.turn_id == turn_id
-        for item in turn.items
-    ]
+    return _ItemRows(of_one)
 
 
 def _anchor(

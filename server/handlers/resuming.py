@@ -15,12 +15,12 @@ from server.handlers.events import usage_view
 from server.handlers.identities import thread_id_of
 from server.handlers.lookup import Lookup, archived, live_view
 from server.handlers.pages import newest_cursor, newest_turns, turns_page
+from server.handlers.reviewers import REVIEWER, tell_reviewer
 from server.handlers.services import Services
 from server.handlers.settings_views import (
     approval_view,
     change_of_thread,
     collaboration_view,
-    reviewer_view,
     sandbox_view,
 )
 from server.handlers.threads import absolute, instruction_sources
@@ -68,6 +68,7 @@ class ResumeHandler:
                 )
         # After its reply and what is told of the thread: what still waits for an answer.
         call.after_reply(lambda: services.hub.questions.replay(call.peer, thread_id))
+        tell_reviewer(call, live, params.approvals_reviewer)
         items = sum(len(turn.items) for turn in recorded)
         settings = live.settings
         return ThreadResumeResult(
@@ -77,7 +78,7 @@ class ResumeHandler:
             cwd=settings.cwd,
             runtime_workspace_roots=[settings.cwd],
             approval_policy=approval_view(settings.approval_policy),
-            approvals_reviewer=reviewer_view(settings.approvals_reviewer),
+            approvals_reviewer=REVIEWER,
             sandbox=sandbox_view(settings.sandbox_policy),
             reasoning_effort=settings.effort,
             instruction_sources=sources,
@@ -88,7 +89,7 @@ class ResumeHandler:
         )
 
     async def _load(self, thread_id: ThreadId, params: ThreadResumeParams) -> LiveThread:
-        found = await self._lookup.find(thread_id)
+        found = await self._lookup.find_recorded(thread_id)
         if found is None or found.ephemeral or not found.materialised:
             raise RolloutMissing(thread_id)
         if found.row.archived:

@@ -23,6 +23,7 @@ from server.handlers.orders import Orders
 from server.in_force import SettingsInForce
 from server.loop_lag import LoopLag
 from server.machine import Machine
+from server.searching import SemanticSearch
 from server.settings import Settings
 from server.wire.hub import Hub
 from server.wire.limits import WireLimits
@@ -51,6 +52,8 @@ class Services:
     reset: MemoryReset
     search: MemorySearch
     index: SearchIndex
+    semantic: SemanticSearch | None
+    """Search by meaning, where there is any."""
     pause: MemoryPause
     read: MemoryReader
     quota: ProviderQuota

@@ -15,7 +15,6 @@ from protocol.messages.turns import (
     APPROVAL_POLICY,
     SANDBOX_POLICY,
     ApprovalPolicy,
-    ApprovalsReviewer,
     GranularApproval,
     ReadOnly,
     SandboxPolicy,
@@ -23,6 +22,7 @@ from protocol.messages.turns import (
 )
 from server.agent import inputs
 from server.agent.inputs import InstructionChange, MemoryChange, SettingsChange
+from server.handlers.reviewers import REVIEWER
 from server.handlers.views import environment_view
 from server.settings import BUILT_VERSIONS
 
@@ -70,7 +70,6 @@ def change_of_thread(params: ThreadOverrides, *, cwd: str | None) -> SettingsCha
         cwd=cwd,
         effort=_text(_lookup(params.config, "model_reasoning_effort")),
         approval_policy=_approval_value(params.approval_policy),
-        approvals_reviewer=params.approvals_reviewer,
         sandbox_policy=None if params.sandbox is None else policy_of_mode(params.sandbox),
         memory=MemoryChange(
             feature=memory.get("enabled"),
@@ -94,7 +93,6 @@ def change_of_turn(params: TurnStartParams, *, cwd: str | None) -> SettingsChang
         effort=params.effort,
         summary=params.summary,
         approval_policy=_approval_value(params.approval_policy),
-        approvals_reviewer=params.approvals_reviewer,
         sandbox_policy=None if policy is None else policy.to_wire(),
     )
 
@@ -176,7 +174,7 @@ def settings_view(settings: inputs.ThreadSettings) -> ThreadSettings:
         cwd=settings.cwd,
         environments=environment_view(settings.cwd),
         approval_policy=approval_view(settings.approval_policy),
-        approvals_reviewer=reviewer_view(settings.approvals_reviewer),
+        approvals_reviewer=REVIEWER,
         sandbox_policy=sandbox_view(settings.sandbox_policy),
         model=settings.model,
         model_provider=settings.provider,
@@ -196,15 +194,6 @@ def collaboration_view(settings: inputs.ThreadSettings) -> CollaborationMode:
 def approval_view(policy: Any) -> ApprovalPolicy:
     """The approval policy of a thread, as clients see it."""
     return APPROVAL_POLICY.read(policy) or "on-request"
-
-
-def reviewer_view(reviewer: str) -> ApprovalsReviewer:
-    """Who was chosen to review; here it is always a person who is asked."""
-    match reviewer:
-        case "auto_review" | "guardian_subagent":
-            return reviewer
-        case _:
-            return "user"
 
 
 def sandbox_view(policy: Mapping[str, Any]) -> SandboxPolicy:

@@ -25,6 +25,9 @@ def shortened(body: dict[str, Any]) -> dict[str, Any]:
     """The same JSON value, with its long texts cut in the middle until it fits into a frame."""
     limit = _TEXT_CHARACTERS_FIRST
     fitting = body
+    if _characters(body) > ITEM_BYTES_MAX:  # megabytes are not encoded to learn that
+        fitting = {key: _cut(value, limit) for key, value in body.items()}
+        limit //= 2
     while json_bytes(fitting) > ITEM_BYTES_MAX and limit >= _TEXT_CHARACTERS_MIN:
         fitting = {key: _cut(value, limit) for key, value in body.items()}
         limit //= 2
@@ -59,6 +62,19 @@ def json_bytes(value: Any) -> int:
     except (TypeError, orjson.JSONEncodeError):
         # A number or character that orjson refuses; the length need only be near.
         return len(repr(value).encode("utf-8", "replace"))
+
+
+def _characters(value: Any) -> int:
+    """How long its texts are together; its JSON form is no shorter."""
+    match value:
+        case str():
+            return len(value)
+        case dict():
+            return sum(map(_characters, value.values()))
+        case list() | tuple():
+            return sum(map(_characters, value))
+        case _:
+            return 0
 
 
 def _cut(value: Any, limit: int) -> Any:

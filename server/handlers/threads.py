@@ -23,12 +23,12 @@ from server.agent.inputs import StartOptions, ThreadSettings
 from server.agent.instruction_files import read_instructions
 from server.handlers.identities import thread_id_of
 from server.handlers.lookup import Found, Lookup, live_view
+from server.handlers.reviewers import REVIEWER, tell_reviewer
 from server.handlers.services import Services
 from server.handlers.settings_views import (
     approval_view,
     change_of_thread,
     memory_overrides,
-    reviewer_view,
     sandbox_view,
 )
 from server.handlers.tool_specs import client_tools
@@ -74,6 +74,7 @@ class ThreadHandlers:
         call.after_reply(
             lambda: services.hub.publish(methods.THREAD_STARTED, started, thread_id=live.id)
         )
+        tell_reviewer(call, live, params.approvals_reviewer)
         settings = live.settings
         return ThreadStartResult(
             thread=thread,
@@ -82,7 +83,7 @@ class ThreadHandlers:
             cwd=settings.cwd,
             runtime_workspace_roots=[settings.cwd],
             approval_policy=approval_view(settings.approval_policy),
-            approvals_reviewer=reviewer_view(settings.approvals_reviewer),
+            approvals_reviewer=REVIEWER,
             sandbox=sandbox_view(settings.sandbox_policy),
             reasoning_effort=settings.effort,
             instruction_sources=await instruction_sources(settings),

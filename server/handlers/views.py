@@ -26,6 +26,7 @@ from server.agent.inputs import ThreadSettings
 from server.handlers.sizes import PREVIEW_CHARACTERS_MAX, shortened, shortened_text
 from state.home import Home
 from state.rollouts.items import RecordedItem, RecordedTurn
+from state.rollouts.packed import types_of
 from state.stores.threads import ThreadRow
 
 _SOURCE_WORDS = frozenset({"cli", "vscode", "exec", "appServer", "unknown"})
@@ -218,9 +219,13 @@ def _chosen(items: Sequence[RecordedItem], view: ItemsView) -> Sequence[Recorded
         case "notLoaded":
             return ()
         case "summary":
-            asked = next((item for item in items if item.type == "userMessage"), None)
-            answered = next((item for item in reversed(items) if item.type == "agentMessage"), None)
-            return [item for item in (asked, answered) if item is not None]
+            types = list(types_of(items))
+            places = []
+            if "userMessage" in types:
+                places.append(types.index("userMessage"))
+            if "agentMessage" in types:
+                places.append(len(types) - 1 - types[::-1].index("agentMessage"))
+            return [items[place] for place in places]
 
 
 def _git(row: ThreadRow) -> GitInfo | None:

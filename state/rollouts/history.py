@@ -20,7 +20,8 @@ from state.rollouts.items import (
     TurnStatus,
 )
 from state.rollouts.legacy import LegacyReader
-from state.rollouts.model_input import ModelInput
+from state.rollouts.model_input import ModelInput, NoInput
+from state.rollouts.packed import PackedItems, packed, unpacked
 from state.rollouts.recalled import Recalled
 from state.rollouts.recorded import from_recorded
 from state.rollouts.store import parse_time_ms, read_lines, read_meta
@@ -69,12 +70,23 @@ def read_history(
 
     Raises: OSError, RolloutUnreadable.
     """
-    builder = _Builder(read_meta(path))
+    builder = _Builder(read_meta(path), ModelInput())
     for line in effective_lines(path, find_base=find_base):
         if isinstance(line, RolloutLine) and until(line):
             break
         builder.feed(line)
     return builder.finish()
+
+
+def read_turns(path: Path, *, find_base: FindRollout | None = None) -> list[RecordedTurn]:
+    """The turns of a thread's file alone, for who only looks at it.
+
+    Raises: OSError, RolloutUnreadable.
+    """
+    builder = _Builder(read_meta(path), NoInput())
+    for line in effective_lines(path, find_base=find_base):
+        builder.feed(line)
+    return builder.finish().turns
 
 
 def effective_lines(
@@ -120,23 +132,24 @@ class _Turn:
     duration_ms: int | None = None
     status: TurnStatus | None = None
     error: Mapping[str, Any] | None = None
-    items: dict[str, RecordedItem] = field(default_factory=dict)
+    items: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    """By id what each is, and the item packed."""
     size: int = 0
 
     @property
     def by_user(self) -> bool:
-        return any(item.type == "userMessage" for item in self.items.values())
+        return any(type_ == "userMessage" for type_, _ in self.items.values())
 
     def finished(self) -> RecordedTurn:
         status = self.status
         if status is None:
             last = next(reversed(self.items.values()), None)
-            answered = self.derived and last is not None and last.type == "agentMessage"
+            answered = self.derived and last is not None and last[0] == "agentMessage"
             status = "completed" if answered else "interrupted"
         return RecordedTurn(
             turn_id=self.turn_id,
             status=status,
-            items=tuple(self.items.values()),
+            items=PackedItems(self.items.values()),
             error=self.error,
             started_at_s=self.started_at_s,
             completed_at_s=self.completed_at_s,
@@ -147,11 +160,11 @@ class _Turn:
 class _Builder:
     """Takes lines in order; holds the turn that is open."""
 
-    def __init__(self, meta: SessionMeta) -> None:
+    def __init__(self, meta: SessionMeta, input_: ModelInput) -> None:
         self._meta = meta
         self._turns: list[_Turn] = []
         self._open: _Turn | None = None
-        self._input = ModelInput()
+        self._input = input_
         self._legacy = LegacyReader(meta.id, meta.cwd)
         self._skipped: list[SkippedLine] = []
         self._token_usage: Mapping[str, Any] | None = None
@@ -159,6 +172,8 @@ class _Builder:
         self._updated_at_ms: int | None = None
         self._size = 0
         self._truncated = False
+        self._oldest = 0
+        """The first turn whose items are kept."""
         self._message_line: int | None = None
         """Where the line before this one stands, if it is a message of the user's role."""
 
@@ -190,9 +205,15 @@ class _Builder:
         self._message_line = line.line_number if said else None
 
     def finish(self) -> History:
+        # What was built with goes one by one: at once, it would hold up every thread.
+        turn_lines = [turn.line for turn in self._turns]
+        self._turns.reverse()
+        turns = []
+        while self._turns:
+            turns.append(self._turns.pop().finished())
         return History(
             meta=self._meta,
-            turns=[turn.finished() for turn in self._turns],
+            turns=turns,
             response_items=self._input.balanced(),
             recalled=self._input.recalled,
             skipped=self._skipped,
@@ -200,7 +221,7 @@ class _Builder:
             context=self._context,
             updated_at_ms=self._updated_at_ms,
             truncated=self._truncated or self._input.truncated,
-            turn_lines=[turn.line for turn in self._turns],
+            turn_lines=turn_lines,
         )
 
     def _take_meta(self, payload: Mapping[str, Any]) -> None:
@@ -266,7 +287,7 @@ class _Builder:
             if turn.derived and at_ms is not None:
                 turn.completed_at_s = at_ms // 1000
             known = turn.items.get(item.item_id)
-            started = item.started_at_ms if known is None else known.started_at_ms
+            started = item.started_at_ms if known is None else unpacked(known[1]).started_at_ms
             self._keep(
                 turn,
                 RecordedItem(
@@ -315,19 +336,21 @@ class _Builder:
             self._size -= turn.size
             self._input.cut(turn.input_start)
             count -= turn.by_user
+        self._oldest = min(self._oldest, len(self._turns))
         self._open = None
 
     def _keep(self, turn: _Turn, item: RecordedItem, size: int) -> None:
-        turn.items[item.item_id] = item
+        turn.items[item.item_id] = item.type, packed(item)
         turn.size += size
         self._size += size
-        for oldest in self._turns:
-            if self._size <= ITEM_BYTES_MAX or oldest is turn:
+        while self._size > ITEM_BYTES_MAX and self._oldest < len(self._turns):
+            oldest = self._turns[self._oldest]
+            if oldest is turn:
                 break
-            if oldest.items:
-                self._size -= oldest.size
-                oldest.items, oldest.size = {}, 0
-                self._truncated = True
+            self._oldest += 1
+            self._truncated |= bool(oldest.items)
+            self._size -= oldest.size
+            oldest.items, oldest.size = {}, 0
 
 
 def _text(value: Any) -> str | None:

@@ -4,7 +4,7 @@ Lines come from many releases of several programs, so reading is tolerant: an op
 the wrong shape counts as absent, and fields we do not know are kept.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
@@ -179,7 +179,7 @@ class RecordedTurn:
 
     turn_id: str
     status: TurnStatus
-    items: tuple[RecordedItem, ...] = ()
+    items: Sequence[RecordedItem] = ()
     error: Mapping[str, Any] | None = None
     started_at_s: int | None = None
     completed_at_s: int | None = None

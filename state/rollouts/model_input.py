@@ -10,10 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from state.rollouts.lines import PASSTHROUGH
-from state.rollouts.recalled import Recalled
+from state.rollouts.recalled import Recalled, told_cut
 from state.rollouts.recorded import without_image_bytes
 
-INPUT_BYTES_MAX = 64 * 1_048_576
+INPUT_BYTES_MAX = 16 * 1_048_576
+"""Several times what any model takes in; more would only be held."""
+INPUT_ITEMS_MAX = 16_384
 INTERRUPTED_OUTPUT = "aborted: the turn ended before this call returned"
 
 _OUTPUT_OF = {
@@ -61,13 +63,23 @@ class ModelInput:
                 item[field] = [without_image_bytes(part) for part in item[field]]
         self._items.append((item, size))
         self._size += size
-        while self._size > INPUT_BYTES_MAX and len(self._items) > 1:
+        while len(self._items) > 1 and (
+            self._size > INPUT_BYTES_MAX or len(self._items) > INPUT_ITEMS_MAX
+        ):
             self._size -= self._items.popleft()[1]
             self._dropped += 1
             self.truncated = True
 
     def compact(self, payload: Mapping[str, Any], size: int) -> None:
-        """Replace everything so far, as a compaction recorded it."""
+        """Replace everything so far, as a compaction recorded it; what its summary repeats of
+        memory goes, since another program, or an older one, may have made it.
+        """
+        summary = payload.get("message")
+        if isinstance(summary, str) and summary:
+            marks = self.recalled.marks(item for item, _ in self._items)
+            cut = marks.cut(summary)
+            if cut.sentences:
+                payload = _with_summary(payload, summary, told_cut(cut))
         self.cut(0)
         replacement = payload.get("replacement_history")
         if isinstance(replacement, list) and replacement:
@@ -86,6 +98,34 @@ class ModelInput:
     def balanced(self) -> list[dict[str, Any]]:
         """The items, with an output for each call that has none and without stray outputs."""
         return [dict(item) for item in balanced([item for item, _ in self._items])]
+
+
+class NoInput(ModelInput):
+    """Of a reading that is not to be continued: keeps nothing."""
+
+    def add(self, payload: Mapping[str, Any], size: int) -> None:
+        """Keep nothing of it."""
+
+
+def _with_summary(payload: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
+    changed: dict[str, Any] = {**payload, "message": new}
+    replacement = payload.get("replacement_history")
+    if isinstance(replacement, list):
+        changed["replacement_history"] = [_replaced(one, old, new) for one in replacement]
+    return changed
+
+
+def _replaced(item: Any, old: str, new: str) -> Any:
+    content = item.get("content") if isinstance(item, Mapping) else None
+    if not isinstance(content, list):
+        return item
+    parts = [
+        {**part, "text": part["text"].replace(old, new)}
+        if isinstance(part, Mapping) and isinstance(part.get("text"), str)
+        else part
+        for part in content
+    ]
+    return {**item, "content": parts}
 
 
 def is_response_item(item: object) -> str | None:

@@ -2,21 +2,24 @@
 
 Recalled memory is a copy of what was published when it was read. Invariant: what `without` gives
 holds neither a memory section nor the result of a memory look-up, so text that was withdrawn since
-does not come back with an old transcript. Ids are kept, since a citation may name them later.
+does not come back with an old transcript. Ids are kept, since a citation may name them later; of
+the words only marks, by which a summary of the thread is cleared of them.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from state.ids import ThreadId
-from state.rollouts.fragments import is_memory_section, reads_memory
+from state.rollouts.echoes import Cut, Marks, Said
+from state.rollouts.fragments import PartKind, is_memory_section, kinds_of_parts, reads_memory
 from state.rollouts.lines import PASSTHROUGH
 
 IDS_MAX = 4_096
 CALLS_MAX = 4_096
 NOT_KEPT = "what was recalled here is not kept; look it up again if it is needed"
+ECHOES_CUT = "(What was repeated from memory here is not kept; look it up again if it is needed.)"
 _NAMESPACE = "memories"
 _NOTE_TOOL = "add_ad_hoc_note"
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -30,6 +33,7 @@ class Recalled:
     def __init__(self) -> None:
         self._ids: dict[ThreadId, None] = {}
         self._calls: dict[str, None] = {}
+        self._said = Said()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Recalled) and (self._ids, self._calls) == (
@@ -54,11 +58,39 @@ class Recalled:
         elif type_ == "message":
             self.note_text(*(str(part.get("text", "")) for part in _section_parts(item)))
 
-    def note_text(self, *texts: str) -> None:
-        """Keep the ids that this memory text names; the newest, where they are too many."""
-        for text in texts:
-            for found in _UUID.findall(text):
-                _add(self._ids, ThreadId(found.lower()), IDS_MAX)
+    def note_text(self, *parts: str) -> None:
+        """Keep the ids that this memory text names, the newest where they are too many."""
+        text = "".join(parts)
+        for found in _UUID.findall(text):
+            _add(self._ids, ThreadId(found.lower()), IDS_MAX)
+        self._said.add(text)
+
+    def let_go(self) -> None:
+        """Something was withdrawn: hold none of the words any more, their marks alone."""
+        self._said.fold()
+
+    def marks(self, items: Iterable[Mapping[str, Any]]) -> Marks:
+        """By what to know memory's words, where nobody else in these items said them."""
+        return self._said.marks([text for item in items for text in self._own(item)])
+
+    def unechoed(self, item: Mapping[str, Any], marks: Marks) -> dict[str, Any] | None:
+        """The item as a summary may be made of it: without look-ups and what repeats them."""
+        kept = self.without(item)
+        if kept is None or kept.get("type") != "message" or kept.get("role") != "assistant":
+            return kept
+        content = kept.get("content")
+        if not isinstance(content, list | tuple):
+            return kept
+        return {**kept, "content": [_unechoed_part(part, marks) for part in content]}
+
+    def _own(self, item: Mapping[str, Any]) -> list[str]:
+        """What somebody but memory and the model says in an item."""
+        type_ = item.get("type")
+        if type_ in _OUTPUTS and str(item.get("call_id")) not in self._calls:
+            return _texts(item.get("output"))
+        if type_ == "message" and item.get("role") == "user":
+            return [text for kind, text, _ in kinds_of_parts(item) if kind is not PartKind.OURS]
+        return []
 
     def without(self, item: Mapping[str, Any]) -> dict[str, Any] | None:
         """The item as it may be replayed; None when it was nothing but a memory section."""
@@ -82,6 +114,19 @@ def without_section(item: Mapping[str, Any]) -> dict[str, Any] | None:
         left = [kind for place, kind in enumerate(kinds) if place not in sections]
         kept[PASSTHROUGH] = {**about, "content_item_kinds": left}
     return kept
+
+
+def told_cut(cut: Cut) -> str:
+    """The text, which says what was left out of it."""
+    if not cut.sentences:
+        return cut.text
+    return f"{cut.text.strip()}\n{ECHOES_CUT}".strip()
+
+
+def _unechoed_part(part: Any, marks: Marks) -> Any:
+    if not isinstance(part, Mapping) or not isinstance(part.get("text"), str):
+        return part
+    return {**part, "text": told_cut(marks.cut(part["text"]))}
 
 
 def _section_parts(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:

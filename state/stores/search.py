@@ -2,14 +2,15 @@
 
 Invariant: a file's stamp is set in the transaction that adds its last unit and taken away in the
 one that removes its first, so after a crash a stamp says that all units of the file are here. No
-text of memory is kept, only stems; what is deleted is out of the database's bytes once the mark
-`littered` is gone.
+text of memory is kept, only numbers of stems; what is deleted is out of the database's bytes once
+the mark `littered` is gone.
 """
 
 import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from state.database import Database, Reading, Row, Transaction, Value
 from state.named_queries import Queries
@@ -17,12 +18,17 @@ from state.named_queries import Queries
 Q = Queries("search")
 
 VERSIONS = ("v1", "v2", "v3")
-_SLOT_BITS = 40
-"""Units of a version have a range of ids, by which the full-text index tells versions apart."""
-USED_MAX = 1_000
-"""Threads whose use is looked at; others were cited less."""
-LOOKED_AT_MAX = 2_500
-"""Units whose words are compared for one query; a posting costs 2.3 µs (measured)."""
+KEY_BYTES = 4
+_KEY_DIGITS = 2 * KEY_BYTES
+_SLOT_BITS = 45
+"""Places of a version have a range of ids, by which the full-text index tells versions apart."""
+_SIZE_BITS = 5
+"""A place is the id of its unit, and behind it the unit's size."""
+SIZES = 1 << _SIZE_BITS
+SIZE_OF_PLACE = SIZES - 1
+"""The bits of a place that tell how long its unit is: `length_of_size` reads them."""
+COMPARED_MAX = 2_500
+"""Places that the full-text index itself puts in order; one costs it 2.3 µs (measured)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +45,11 @@ class IndexedFile:
     words: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitRow:
-    """One unit of a file: where it stands, by what it is known again, and its stems."""
+class UnitRow(NamedTuple):
+    """One unit of a file: where it stands, by what it is known again, and its stems.
+
+    A tuple in the order of the columns, since two hundred are made for a search.
+    """
 
     begin_byte: int
     end_byte: int
@@ -52,16 +60,24 @@ class UnitRow:
     headings: str
     """Of each heading above it begin, end and mark, as `heading_places` reads them."""
     at_ms: int | None
-    thread_ids: tuple[str, ...]
+    threads: str
+    """Their ids, as `thread_ids` tells them."""
     cwd: str
-    heading_stems: str
-    """Each between two blanks, as in `stems`, so that one is counted by a search in the text."""
-    stems: str
+    heading_stems: bytes
+    """The keys of the stems, one behind the other, as in `stems`."""
+    stems: bytes
     length: int
     """In stems."""
     path: str = ""
     unit_id: int = 0
     file_id: int = 0
+    used: int = 0
+    """How often the one of its threads that was cited most was."""
+
+    @property
+    def thread_ids(self) -> tuple[str, ...]:
+        """The threads that it comes from."""
+        return tuple(self.threads.split())
 
 
 class SearchStore:
@@ -87,9 +103,8 @@ class SearchStore:
         row = await read.one(Q["any_unit"])
         if row is None:
             return True
-        headings, own = _unpacked(row["stems"])
-        stems = (headings + own).split()[:1]
-        return not stems or bool(await read.all(Q["frequencies"], stems=json.dumps(stems)))
+        words = _words_of(row["heading_stems"], row["stems"])[:1]
+        return not words or bool(await read.all(Q["frequencies"], words=json.dumps(words)))
 
     async def clear(self, tx: Transaction, made_by: str) -> None:
         """Empty the index, also one whose full-text part cannot be read, for a new maker."""
@@ -103,13 +118,13 @@ class SearchStore:
         ):
             await tx.run(Q[name])
         await tx.run(Q["set_made_by"], made_by=made_by)
-        await tx.run(Q["set_littered"], littered=0)
+        await tx.run(Q["set_littered"], littered=1)
 
     async def open_file(self, tx: Transaction, version: str, path: str) -> int:
         """The id of a file, whose units count as incomplete from here on."""
         row = await tx.one(Q["file"], version=version, path=path)
         if row is None:
-            first, _ = _slot(version)
+            first = _first_unit(version)
             row = await tx.one(Q["open_file"], version=version, path=path, first_unit=first)
             assert row is not None
         else:
@@ -123,7 +138,10 @@ class SearchStore:
             await tx.run_each(
                 Q["drop_stems"],
                 [
-                    {"unit_id": row["unit_id"], "stems": _indexed(*_unpacked(row["stems"]))}
+                    {
+                        "place": _place(row["unit_id"], row["length"]),
+                        "stems": " ".join(_words_of(row["heading_stems"], row["stems"])),
+                    }
                     for row in rows
                 ],
             )
@@ -137,7 +155,8 @@ class SearchStore:
 
     async def next_unit(self, tx: Transaction, version: str) -> int:
         """The first id of a file's units; a gap keeps files from being neighbours."""
-        first, last = _slot(version)
+        first = _first_unit(version)
+        last = _slot(version)[1] >> _SIZE_BITS
         row = await tx.one(Q["last_unit"], first=first, last=last)
         taken = None if row is None else row["unit_id"]
         return first if taken is None else int(taken) + 2
@@ -153,7 +172,10 @@ class SearchStore:
         await tx.run_each(
             Q["add_stems"],
             [
-                {"unit_id": number, "stems": _indexed(unit.heading_stems, unit.stems)}
+                {
+                    "place": _place(number, unit.length),
+                    "stems": " ".join(_words_of(unit.heading_stems, unit.stems)),
+                }
                 for number, unit in numbered
             ],
         )
@@ -201,52 +223,67 @@ class SearchStore:
 
     async def frequencies(self, database: Database, stems: Iterable[str]) -> dict[str, int]:
         """In how many units each stem stands; those in none are left out."""
-        rows = await database.glance(Q["frequencies"], stems=json.dumps(list(stems)))
-        return {row["term"]: int(row["doc"]) for row in rows}
+        by_word = {word_of(stem): stem for stem in stems}
+        rows = await database.glance(Q["frequencies"], words=json.dumps(list(by_word)))
+        return {by_word[row["term"]]: int(row["doc"]) for row in rows}
 
-    async def candidates(
+    async def places(
+        self, database: Database, version: str, wanted: Sequence[Sequence[str]], *, most: int
+    ) -> list[str]:
+        """For each group of stems the newest places that hold all of it, as numbers in a text.
+
+        `unit_of` and `SIZE_OF_PLACE` read such a number.
+        """
+        first, last = _slot(version)
+        rows = await database.glance(
+            Q["places"],
+            expressions=json.dumps([_joined(group, "AND") for group in wanted]),
+            first=first,
+            last=last,
+            most=most,
+        )
+        return [row["places"] or "" for row in sorted(rows, key=lambda row: int(row["number"]))]
+
+    async def best_by_index(
         self, database: Database, version: str, stems: Sequence[str], *, most: int
     ) -> list[int]:
         """Units of a version that hold one of the stems, as the full-text index orders them."""
+        first, last = _slot(version)
         rows = await database.glance(
-            Q["candidates"], **_match(version, stems, all_of=False), most=most
+            Q["best_by_index"],
+            match=_joined(stems, "OR"),
+            first=first,
+            last=last,
+            most=COMPARED_MAX,
+            best=most,
         )
-        return [int(row["unit_id"]) for row in rows]
+        return [int(row["place"]) >> _SIZE_BITS for row in rows]
 
-    async def candidates_and_neighbours(
-        self,
-        database: Database,
-        version: str,
-        stems: Sequence[str],
-        *,
-        all_of: bool,
-        most: int,
-        centres: int,
-    ) -> list[UnitRow]:
-        """Units that hold one or all of the stems, with those around the best of them."""
-        if not stems:
-            return []
-        rows = await database.glance(
-            Q["candidates_and_neighbours"],
-            **_match(version, stems, all_of=all_of),
+    async def units_and_neighbours(
+        self, database: Database, version: str, unit_ids: Sequence[int], *, centres: int
+    ) -> list[Row]:
+        """These units, with those around the first of them, for `unit_of_row`."""
+        return await database.glance(
+            Q["units_and_neighbours"],
             version=version,
-            most=most,
-            centres=centres,
+            unit_ids=json.dumps(unit_ids),
+            centres=json.dumps(unit_ids[:centres]),
         )
-        return [_unit_of(row) for row in rows]
 
     async def units(
-        self, database: Database, version: str, unit_ids: Iterable[int]
+        self, database: Database, version: str, unit_ids: Sequence[int]
     ) -> list[UnitRow]:
         """These units, those that are there."""
-        rows = await database.glance(
-            Q["units"], version=version, unit_ids=json.dumps(list(unit_ids))
-        )
-        return [_unit_of(row) for row in rows]
+        rows = await self.units_and_neighbours(database, version, unit_ids, centres=0)
+        return [unit_of_row(row) for row in rows]
 
-    async def usage(self, database: Database, version: str) -> Mapping[str, int]:
-        """How often threads were cited, those that were most."""
-        rows = await database.glance(Q["usage"], version=version, most=USED_MAX)
+    async def usage(
+        self, database: Database, version: str, thread_ids: Iterable[str]
+    ) -> Mapping[str, int]:
+        """How often threads were cited, those that were."""
+        rows = await database.glance(
+            Q["usage"], version=version, thread_ids=json.dumps(list(thread_ids))
+        )
         return {row["thread_id"]: int(row["usage_count"]) for row in rows}
 
     async def _changes(self, read: Reading) -> int:
@@ -254,20 +291,48 @@ class SearchStore:
         return 0 if row is None else int(row["changes"])
 
 
-def _match(version: str, stems: Sequence[str], *, all_of: bool) -> dict[str, Value]:
-    first, last = _slot(version)
-    return {
-        "match": (" AND " if all_of else " OR ").join(f'"{stem}"' for stem in stems),
-        "first": first,
-        "last": last,
-        "looked_at": LOOKED_AT_MAX,
-    }
+def key_of(stem: str) -> bytes:
+    """What a stem is in a row; two stems that share one are as rare as they are harmless."""
+    return zlib.crc32(stem.encode(errors="replace")).to_bytes(KEY_BYTES, "big")
+
+
+def pressed(stems: Iterable[str]) -> bytes:
+    """Stems as rows hold them."""
+    return b"".join(map(key_of, stems))
+
+
+def word_of(stem: str) -> str:
+    """What a stem is in the full-text index."""
+    return key_of(stem).hex()
+
+
+def unit_of(version: str, place: int) -> int:
+    """The unit of a place that `SearchStore.places` gave."""
+    return _first_unit(version) + (place >> _SIZE_BITS)
+
+
+def length_of_size(size: int) -> float:
+    """About the length of a unit, in stems."""
+    return float(2 ** ((size + 0.5) / 2) - 1)
+
+
+def _place(unit_id: int, length: int) -> int:
+    # Twice the logarithm to base two: as fine as a length has to be known.
+    return (unit_id << _SIZE_BITS) + min((length + 1) ** 2, 1 << (SIZES - 1)).bit_length() - 1
+
+
+def _joined(stems: Iterable[str], operator: str) -> str:
+    return f" {operator} ".join(f'"{word_of(stem)}"' for stem in stems)
 
 
 def _slot(version: str) -> tuple[int, int]:
-    """The first and last id of a version's units."""
+    """The first and last place of a version."""
     first = (VERSIONS.index(version) + 1) << _SLOT_BITS
     return first, first + (1 << _SLOT_BITS) - 1
+
+
+def _first_unit(version: str) -> int:
+    return _slot(version)[0] >> _SIZE_BITS
 
 
 def _values(unit: UnitRow, unit_id: int, file_id: int) -> dict[str, Value]:
@@ -281,10 +346,11 @@ def _values(unit: UnitRow, unit_id: int, file_id: int) -> dict[str, Value]:
         "mark": unit.mark,
         "headings": unit.headings,
         "at_ms": unit.at_ms,
-        "thread_ids": " ".join(unit.thread_ids),
+        "thread_ids": unit.threads,
         "cwd": unit.cwd,
         "length": unit.length,
-        "packed": _packed(unit.heading_stems, unit.stems),
+        "heading_stems": unit.heading_stems,
+        "stems": unit.stems,
     }
 
 
@@ -299,41 +365,13 @@ def heading_places(noted: str) -> list[tuple[int, int, bytes]]:
     return [(int(begin), int(end), bytes.fromhex(mark)) for begin, end, mark in parts]
 
 
-def padded(stems: Iterable[str]) -> str:
-    """Stems as rows hold them."""
-    return "".join(f" {stem} " for stem in stems)
-
-
-def _indexed(heading_stems: str, stems: str) -> str:
+def _words_of(heading_stems: bytes, stems: bytes) -> list[str]:
     """What the full-text index is given, and must be given again to delete it."""
-    return " ".join(dict.fromkeys((heading_stems + stems).split()))
+    digits = (heading_stems + stems).hex()
+    every = (digits[at : at + _KEY_DIGITS] for at in range(0, len(digits), _KEY_DIGITS))
+    return list(dict.fromkeys(every))
 
 
-def _packed(heading_stems: str, stems: str) -> bytes:
-    return zlib.compress(f"{heading_stems}\n{stems}".encode(), 1)
-
-
-def _unpacked(packed: bytes) -> tuple[str, str]:
-    headings, _, stems = zlib.decompress(packed).decode().partition("\n")
-    return headings, stems
-
-
-def _unit_of(row: Row) -> UnitRow:
-    heading_stems, stems = _unpacked(row["stems"])
-    return UnitRow(
-        begin_byte=row["begin_byte"],
-        end_byte=row["end_byte"],
-        first_line=row["first_line"],
-        last_line=row["last_line"],
-        mark=row["mark"],
-        headings=row["headings"],
-        at_ms=row["at_ms"],
-        thread_ids=tuple(row["thread_ids"].split()),
-        cwd=row["cwd"],
-        heading_stems=heading_stems,
-        stems=stems,
-        length=row["length"],
-        path=row["path"],
-        unit_id=row["unit_id"],
-        file_id=row["file_id"],
-    )
+def unit_of_row(row: Row) -> UnitRow:
+    """A row of `SearchStore.units_and_neighbours` as what it is."""
+    return UnitRow._make(row)

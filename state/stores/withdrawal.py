@@ -13,6 +13,7 @@ from state.named_queries import Queries
 from state.policy.redaction import redact
 from state.stores.jobs import JobStore
 from state.stores.outputs import OutputStore
+from state.stores.private_rows import set_mode
 from state.stores.threads import MemoryMode, ThreadStore
 
 Q = Queries("withdrawal")
@@ -80,8 +81,8 @@ async def change_memory_mode(
     if row is None:
         return False
     if row.memory_mode != mode:
-        await threads.set_memory_mode(tx, thread_id, mode)
-        if mode != "polluted":
+        await set_mode(tx, threads, thread_id, mode)
+        if row.memory_mode == "polluted":
             await tx.run(Q["drop_source"], thread_id=thread_id)
         for version in await outputs.versions_of(tx, thread_id):
             await jobs.enqueue_consolidation(
@@ -106,7 +107,7 @@ async def pollute_thread(
     """
     row = await threads.get(tx, thread_id)
     if row is not None and row.memory_mode != "polluted":
-        await threads.set_memory_mode(tx, thread_id, "polluted")
+        await set_mode(tx, threads, thread_id, "polluted")
     if row is not None and source is not None:
         await note_outside_source(tx, thread_id, source, now_ms=now_ms)
     for version, selected in (await outputs.versions_of(tx, thread_id)).items():

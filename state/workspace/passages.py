@@ -1,11 +1,10 @@
-"""Pieces of a file by their bytes, and what the files of a folder look like from outside.
+"""Pieces of a file by their bytes, and what a file looks like from outside.
 
 All functions block; call them in a thread. No link is followed.
 """
 
 import hashlib
 import os
-import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -37,23 +36,6 @@ def stamp_of(status: os.stat_result) -> str:
 def size_of(stamp: str) -> int:
     """The bytes of the file that a stamp is of."""
     return int(stamp.partition(":")[0])
-
-
-def stamps_below(root: ConfinedRoot) -> dict[str, str]:
-    """The stamp of every visible regular file, by path.
-
-    Raises: PathRefused, OSError.
-    """
-    found: dict[str, str] = {}
-    base = str(root.path)
-    for path in root.walk():
-        try:
-            status = os.lstat(f"{base}/{path}")
-        except (FileNotFoundError, NotADirectoryError):
-            continue  # removed while we walk
-        if stat.S_ISREG(status.st_mode):
-            found[path] = stamp_of(status)
-    return found
 
 
 def read_whole(root: ConfinedRoot, path: str, *, bytes_max: int) -> tuple[str, bytes]:

@@ -8,11 +8,15 @@ object store is opened and never a repository. All methods block; call them in a
 import hashlib
 import io
 import os
+import re
 import secrets
+import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from state.errors import WorkspaceUnsafe
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
     from dulwich.objects import ObjectID
 
 BRANCH = b"refs/heads/main"
+_HEAD = b"ref: " + BRANCH + b"\n"
+_COMMIT_LINE = re.compile(rb"[0-9a-f]{40}\n")
 AUTHOR = b"memoryd <memoryd@localhost>"
 # Local settings stand above those of the user, so that a person's own `git status` here is true.
 _CONFIG = b"""[core]
@@ -40,6 +46,7 @@ _CONFIG = b"""[core]
 \tfsmonitor = false
 \tuntrackedCache = false
 """
+TREES_KEPT_MAX = 16
 _FILE = 0o100644
 _NO_STATUS = os.stat_result((0o100644, *[0] * 9))
 _EXECUTABLE = 0o100755
@@ -86,6 +93,22 @@ class Baseline:
             return None
         head = self._head()
         return None if head is None else head.decode()
+
+    def stamp(self) -> str:
+        """What the published commit looks like from outside: another one, another stamp."""
+        git = self.root / GIT
+        try:
+            head = (git / "HEAD").read_text("ascii")
+        except (OSError, ValueError):
+            return ""
+        looks = [head]
+        for name in ("HEAD", head.removeprefix("ref: ").strip(), "packed-refs"):
+            try:
+                status = os.lstat(git / name)
+            except (OSError, ValueError):
+                continue
+            looks.append(f"{status.st_ino}:{status.st_mtime_ns}:{status.st_ctime_ns}")
+        return " ".join(looks)
 
     def blob_ids(self, folder: str) -> Mapping[str, str]:
         """The published files in a folder, each with git's id of its bytes; none is no error.
@@ -172,8 +195,13 @@ class Baseline:
         from dulwich.refs import DiskRefsContainer
 
         git = self.root / GIT
-        if git.is_symlink() or not git.is_dir():
+        try:
+            if not stat.S_ISDIR(os.lstat(git).st_mode):
+                return None
+        except OSError:
             return None
+        if (plain := _plain_head(str(git))) is not None:
+            return plain
         try:
             found = DiskRefsContainer(git).follow(b"HEAD")[1]  # type: ignore[arg-type]
         except (OSError, ValueError, KeyError):
@@ -191,36 +219,80 @@ class Baseline:
             store.close()
 
     def _tree_or_none(self) -> Mapping[str, _Entry] | None:
-        from dulwich.errors import FileFormatException, NotCommitError, NotTreeError
-        from dulwich.object_store import iter_tree_contents
-        from dulwich.objects import Commit
-
         head = self._head()
         if head is None:
             return None
+        objects = str(self.root / GIT / "objects")
         try:
-            with self._store() as store:
-                commit = store[_object_id(head)]
-                if not isinstance(commit, Commit):
-                    return None
-                entries: dict[str, _Entry] = {}
-                for found in iter_tree_contents(store, commit.tree):
-                    if found.path is None or found.mode is None or found.sha is None:
-                        return None
-                    entries[os.fsdecode(found.path)] = _Entry(found.mode, found.sha)
-                    if _object_id(found.sha) not in store:
-                        return None
-        except (
-            OSError,
-            KeyError,
-            ValueError,
-            AssertionError,
-            FileFormatException,
-            NotCommitError,
-            NotTreeError,
-        ):
+            return _tree(objects, head, _marks(objects))
+        except OSError:
             return None
-        return entries
+
+
+def _plain_head(git: str) -> bytes | None:
+    """The commit where the references stand as we wrote them; None: somebody changed that."""
+    try:
+        if _line(f"{git}/HEAD") != _HEAD:
+            return None
+        commit = _line(f"{git}/{BRANCH.decode()}")
+    except OSError:
+        return None
+    return commit[:-1] if _COMMIT_LINE.fullmatch(commit) else None
+
+
+def _line(path: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, 128)
+    finally:
+        os.close(descriptor)
+
+
+def _marks(objects: str) -> tuple[tuple[str, int, int, int], ...]:
+    """What tells whether any object changed since: place, file number, size and time of each.
+
+    Raises: OSError.
+    """
+    found: list[tuple[str, int, int, int]] = []
+    for name in os.listdir(objects):
+        with os.scandir(f"{objects}/{name}") as files:
+            for file in files:
+                status = file.stat(follow_symlinks=False)
+                mark = (status.st_ino, status.st_size, status.st_mtime_ns)
+                found.append((f"{name}/{file.name}", *mark))
+    return tuple(sorted(found))
+
+
+@lru_cache(maxsize=TREES_KEPT_MAX)
+def _tree(objects: str, head: bytes, marks: object) -> Mapping[str, _Entry] | None:
+    """The files of a commit, None when it cannot be read; a pass asks for the same one often."""
+    from dulwich.errors import FileFormatException, NotCommitError, NotTreeError
+    from dulwich.object_store import DiskObjectStore, iter_tree_contents
+    from dulwich.objects import Commit
+
+    entries: dict[str, _Entry] = {}
+    try:
+        with closing(DiskObjectStore(objects)) as store:
+            commit = store[_object_id(head)]
+            if not isinstance(commit, Commit):
+                return None
+            for found in iter_tree_contents(store, commit.tree):
+                if found.path is None or found.mode is None or found.sha is None:
+                    return None
+                entries[os.fsdecode(found.path)] = _Entry(found.mode, found.sha)
+                if _object_id(found.sha) not in store:
+                    return None
+    except (
+        OSError,
+        KeyError,
+        ValueError,
+        AssertionError,
+        FileFormatException,
+        NotCommitError,
+        NotTreeError,
+    ):
+        return None
+    return MappingProxyType(entries)
 
 
 def _build(git: Path, root: Path, snapshot: Snapshot, message: str, at_s: int) -> str:
@@ -234,7 +306,7 @@ def _build(git: Path, root: Path, snapshot: Snapshot, message: str, at_s: int) -
 
     for folder in (git, git / "refs", git / "refs" / "heads", git / "objects"):
         folder.mkdir(mode=FOLDER_MODE)
-    (git / "HEAD").write_bytes(b"ref: " + BRANCH + b"\n")
+    (git / "HEAD").write_bytes(_HEAD)
     (git / "config").write_bytes(_CONFIG)
     DiskObjectStore.init(git / "objects").close()
     store = MemoryObjectStore()

@@ -276,7 +276,7 @@ class ConfinedRoot:
 
     def _look(self, parts: Parts, *, shown: str = "") -> Found | None:
         """Walk down with lstat; None where something is missing."""
-        place = self.path
+        place = str(self.path)
         try:
             status = os.lstat(place)
         except FileNotFoundError:
@@ -288,7 +288,7 @@ class ConfinedRoot:
                 raise PathRefused(
                     f"path '{shown}' traverses through a non-directory path component"
                 )
-            place = place / part
+            place = f"{place}/{part}"
             try:
                 status = os.lstat(place)
             except (FileNotFoundError, NotADirectoryError):
@@ -324,11 +324,11 @@ class ConfinedRoot:
 
     @contextmanager
     def opened(self, path: str) -> Iterator[BinaryIO]:
-        """One regular file, open for reading.
+        """One regular file, open for reading; what is missing or a link gives the system's error.
 
         Raises: PathRefused, OSError.
         """
-        with self._file(self._existing(path).parts) as file:
+        with self._file(_checked(path)) as file:
             yield file
 
     @contextmanager

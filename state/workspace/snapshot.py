@@ -17,6 +17,7 @@ from state.workspace.inbox import INBOX_LIMITS, InboxLimits, InboxMeter
 from state.workspace.layout import EXTENSIONS, GIT
 
 DEPTH_MAX = 32
+PIECE_BYTES = 1 << 18
 EXECUTABLE = 0o100
 
 
@@ -164,8 +165,21 @@ def _content(folder: int, name: str, bytes_left: int) -> FileContent | None:
         descriptor = os.open(name, OPEN_READ, dir_fd=folder)
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         return None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
             return None
-        return FileContent(data=file.read(bytes_left + 1), executable=bool(mode & EXECUTABLE))
+        data = _read(descriptor, bytes_left + 1)
+    finally:
+        os.close(descriptor)
+    return FileContent(data=data, executable=bool(mode & EXECUTABLE))
+
+
+def _read(descriptor: int, bytes_max: int) -> bytes:
+    """So many bytes or the rest, without the buffers of a file object: most files are small."""
+    pieces: list[bytes] = []
+    left = bytes_max
+    while left > 0 and (piece := os.read(descriptor, min(left, PIECE_BYTES))):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)

@@ -261,3 +261,17 @@ def test_overrides_count_before_and_behind_the_command(home: Path) -> None:
         assert "memories.bogus" in ran.stdout
     status = _json(memoryd("--disable", "memories", "status", "--json", home=home))
     assert status["enabled"] is False
+
+
+def test_chat_says_which_tool_servers_are_left_out_and_answers_all_the_same(home: Path) -> None:
+    """One that ends at once, and one whose address is none; each with its reason."""
+    home.mkdir()
+    (home / "config.toml").write_text(
+        '[mcp_servers.lame]\ncommand = "false"\n[mcp_servers.ftp]\nurl = "ftp://host"\n', "utf-8"
+    )
+    ran = memoryd("chat", "hello", home=home)
+    assert ran.returncode == 0, ran.stderr
+    assert "offline" in ran.stdout
+    for name in ("lame", "ftp"):
+        assert f"MCP server `{name}` is left out: " in ran.stderr
+    assert "no http or https address" in ran.stderr

@@ -51,19 +51,27 @@ def test_long_texts_come_from_standard_input(home: Path) -> None:
     assert ran.returncode == 1 and "at most 32768 bytes" in ran.stderr
 
 
-def test_bytes_that_are_no_text_are_kept_as_marks(home: Path) -> None:
-    """On the command line and on standard input; no traceback."""
-    for arguments, stdin in (([b"caf\xe9 au lait"], b""), ([], b"caf\xe9 au lait")):
+@pytest.mark.requirement("FR-U7")
+@pytest.mark.parametrize("command", [("remember",), ("correct", "x"), ("search",), ("chat",)])
+def test_bytes_that_are_no_text_are_refused_with_their_place(
+    home: Path, command: tuple[str, ...]
+) -> None:
+    """On the command line and on standard input; nothing is replaced, kept or begun."""
+    given: list[tuple[list[bytes], bytes]] = [([b"caf\xe9 au lait"], b"")]
+    if command[0] != "search":
+        given += [([], b"caf\xe9 au lait"), ([], b"caf\0")]
+    for arguments, stdin in given:
         ran = subprocess.run(
-            [str(MEMORYD), "remember", "--json", *arguments],
+            [str(MEMORYD), *command, *arguments],
             input=stdin,
             capture_output=True,
             timeout=110,
             env=environment(home),
         )
-        assert ran.returncode == 0, ran.stderr
-        kept = json.loads(ran.stdout)
-        assert (home / "memories" / kept["path"]).read_text() == "caf\ufffd au lait"
+        [told] = ran.stderr.decode().splitlines()
+        assert ran.returncode == 2 and ran.stdout == b""
+        assert told.startswith("memoryd: that is no UTF-8 text: look at byte 3;")
+        assert not home.exists()
 
 
 @pytest.mark.parametrize(
@@ -129,3 +137,18 @@ def test_a_receipt_outlives_a_kill_right_after_it(home: Path, version: str) -> N
     again = receipt("remember", "another", "--memory-version", version, home=home)
     notes = {path.read_text() for path in (folder / again["path"]).parent.iterdir()}
     assert notes == {"another", "the mascot is a heron"}
+
+
+def test_orders_that_make_no_sense_are_told_in_a_person_s_words(home: Path) -> None:
+    """A search for nothing, or for no hits; another agent's memory that is not there."""
+    for arguments, status, word in (
+        (("search", " "), 2, "nothing to search for"),
+        (("search", "x", "--limit", "0"), 2, "--limit is at least 1, not 0"),
+    ):
+        ran = memoryd(*arguments, home=home)
+        assert (ran.returncode, ran.stdout) == (status, "") and word in ran.stderr
+        assert not home.exists()
+    (home.parent / ".claude" / "projects").mkdir(parents=True)
+    ran = memoryd("import", "claude", home=home)
+    assert ran.returncode == 1 and len(ran.stderr.splitlines()) == 1
+    assert "no memory files stand below" in ran.stderr and "nothing was brought in" in ran.stderr

@@ -2,10 +2,21 @@
 
 import json
 
-from tests.bench import backlog, extraction, listing, load, memory, reads, startup, threads, turns
+from tests.bench import (
+    backlog,
+    extraction,
+    listing,
+    load,
+    memory,
+    modes,
+    reads,
+    startup,
+    threads,
+    turns,
+)
 from tests.bench.figures import options, result
 
-BENCHES = (startup, memory, threads, turns, reads, listing, extraction, backlog, load)
+BENCHES = (startup, memory, threads, turns, reads, modes, listing, extraction, backlog, load)
 
 if __name__ == "__main__":
     given = options(__doc__)

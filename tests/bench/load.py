@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.bench.clients import ws_client
 from tests.bench.figures import Figures, options, percentile, report, spread
 from tests.bench.sides import Side, cpu_s, home_of, model, rss_mib, sides, ws_server
-from tests.support.many_clients import CLIENTS, THREADS, Load, lags_ms, probed
+from tests.support.many_clients import CLIENTS, THREADS, Load, gaps_ms, probed
 
 PIECES = 200
 TEXT = f"paced:{PIECES}"
@@ -25,13 +25,14 @@ async def measure(side: Side, *, rounds: int) -> Figures:
             async with ws_client(port):  # it is up
                 pass
             load = Load(f"ws://127.0.0.1:{port}", TEXT, str(home.user))
-            before = cpu_s(process.pid)
+            before, resident = cpu_s(process.pid), rss_mib(process.pid)
             measured = await load.run(rounds)
             figures = {
                 "pieces relayed per s": measured.turns * PIECES * SUBSCRIBERS / measured.seconds,
                 "delta notifications per s": measured.deltas_per_s,
                 "turns per s": measured.turns / measured.seconds,
                 "CPU ms a turn": (cpu_s(process.pid) - before) / measured.turns * 1000,
+                "resident before MiB": resident,
                 "resident MiB": rss_mib(process.pid),
                 "faults": len(measured.faults),
             }
@@ -41,10 +42,14 @@ async def measure(side: Side, *, rounds: int) -> Figures:
             with home_of(side, model_port=model_port) as home:
                 async with probed(home.path, home.environment) as (process, url):
                     await Load(url, TEXT, str(home.user)).run(rounds)
-                    lags = await lags_ms(process)
+                    gaps = await gaps_ms(process)
+            lags, busy = zip(*gaps, strict=True)
             figures |= {
                 "loop lag median ms": percentile(lags, 50),
                 "loop lag p99 ms": percentile(lags, 99),
+                "loop lag longest ms": max(lags),
+                "between two wakes, processor time p99 ms": percentile(busy, 99),
+                "between two wakes, processor time longest ms": max(busy),
             }
     return figures
 
@@ -52,7 +57,16 @@ async def measure(side: Side, *, rounds: int) -> Figures:
 def main(reference: Path | None, *, quick: bool) -> dict[str, Figures]:
     """Every side."""
     rounds = 10 if quick else 50
-    return {one.name: asyncio.run(measure(one, rounds=rounds)) for one in sides(reference)}
+    found: dict[str, Figures] = {}
+    for side in sides(reference):
+        try:
+            found[side.name] = asyncio.run(measure(side, rounds=rounds))
+        except AssertionError:
+            if side.ours:
+                raise
+            # The original refuses turns as overload under this load, now and then all of them.
+            found[side.name] = {"refused": 1.0}
+    return found
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from tests.support.source import ROOMS, ROOT, imports, modules, name_of
 OWNERS = {
     "aiosqlite": ("state.database",),
     # A broken file is looked at without the driver that would open it for writing.
-    "sqlite3": ("state.database", "state.soundness"),
+    "sqlite3": ("state.database", "state.database_faults", "state.soundness"),
     # Our own repositories are written, those of others only read.
     "dulwich": ("state.workspace.repo", "state.workspace.foreign_git"),
     "jsonrpcserver": ("server.wire.dispatch",),
@@ -31,11 +31,15 @@ OWNERS = {
     "tomlkit": ("server.config_edit",),
     "tomllib": ("server.config_file",),
     "tqdm": ("server.cli.",),
+    "numpy": ("memory_read.semantic.vectors",),
+    "onnxruntime": ("memory_read.semantic.minilm",),
+    "tokenizers": ("memory_read.semantic.minilm",),
     "zstandard": ("state.rollouts.",),
     "uvloop": ("server.cli.",),
     "pydantic": (
         "protocol.",
         "server.config_file",
+        "server.config_sections",
         "state.rollouts.items",
         "memory_write.phase1.output",
         "server.handlers.failures",

@@ -98,6 +98,10 @@ class World:
             "user/.bashrc": "", "user/.local/bin/tool": "", "user/notes.txt": "a note",
             "outside/existing": "stays", "work/.git/config": "[core]",
             "work/.git/hooks/readme": "", "work/sub/file.txt": "in the project",
+            "work/vendor/lib/.git/config": "[core]", "work/vendor/lib/.git/hooks/readme": "",
+            "work/vendor/lib/code.py": "", "work/vendor/lib/.codex/config.toml": "",
+            "work/tree/.git": "gitdir: ../vendor/lib/.git/worktrees/tree",
+            "work/vendor/lib/.git/worktrees/tree/HEAD": "ref: x",
         }  # fmt: skip
         for name, text in files.items():
             path = self.root / name

@@ -205,6 +205,31 @@ WRITING = (
     _opens_to_write("the users of the system", "'/etc/passwd'"),
     _writes("a hook of the repository", "told['work'] + '/.git/hooks/pre-commit'"),
     _writes("the configuration of the repository", "told['work'] + '/.git/config'"),
+    _writes("a hook of a nested repository", "told['work'] + '/vendor/lib/.git/hooks/pre-commit'"),
+    _writes("the configuration of a nested repository", "told['work'] + '/vendor/lib/.git/config'"),
+    _writes("settings nested in the project", "told['work'] + '/vendor/lib/.codex/config.toml'"),
+    _writes("the pointer of a worktree", "told['work'] + '/tree/.git'"),
+    _writes(
+        "the folder that a worktree points to",
+        "told['work'] + '/vendor/lib/.git/worktrees/tree/HEAD'",
+    ),
+    Attempt(
+        "a nested repository moved away",
+        "os.rename('vendor/lib', 'elsewhere')\n"
+        "open('elsewhere/.git/hooks/pre-commit', 'w').write('x')\nescaped()",
+    ),
+    Attempt(
+        "a nested repository replaced",
+        "os.rename('vendor/lib/.git', 'vendor/lib/old')\nos.mkdir('vendor/lib/.git')\nescaped()",
+    ),
+    Attempt(
+        "the folders around a nested repository moved away",
+        "os.rename('vendor', 'seller')\nos.makedirs('vendor/lib/.git/hooks')\nescaped()",
+    ),
+    Attempt(
+        "the pointer of a worktree replaced",
+        "os.unlink('tree/.git')\nopen('tree/.git', 'w').write('gitdir: x')\nescaped()",
+    ),
     Attempt("the repository moved away", "os.rename('.git', 'old')\nos.mkdir('.git')\nescaped()"),
     Attempt(
         "the folder around the home moved away",
@@ -339,6 +364,11 @@ CONTROLS = frozenset(
         "a file outside through a link", "a folder outside", "a program for the user's PATH",
         "a start file of the shell", "a new start file of the shell", "who may log in",
         "a hook of the repository", "the configuration of the repository",
+        "a hook of a nested repository", "the configuration of a nested repository",
+        "settings nested in the project", "the pointer of a worktree",
+        "the folder that a worktree points to", "a nested repository moved away",
+        "a nested repository replaced", "the folders around a nested repository moved away",
+        "the pointer of a worktree replaced",
         "the repository moved away", "a key overwritten", "a look whether the server lives",
         "a limit for the server", "a pipe that a program outside reads",
     }

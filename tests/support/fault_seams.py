@@ -34,8 +34,13 @@ Point = tuple[str, int]
 _CHANGES = re.compile(r"^\s*(?:--[^\n]*\n)*\s*(insert|update|delete)\b", re.IGNORECASE)
 _VARIES = re.compile(r"[0-9a-f]{2}/[0-9a-f]{38}|[0-9a-f]{8,}|tmp[\w-]+|\d+")
 _SQLITE = {errno.EIO: sqlite3.SQLITE_IOERR, errno.ENOSPC: sqlite3.SQLITE_FULL}
-_NEEDS_ROOM = ("write", "open", "mkdir", "fsync", "run", "commit")
+_NEEDS_ROOM = ("write", "pwrite", "open", "mkdir", "link", "fsync", "run", "commit")
 """Calls that a full disk fails; the others only a broken one."""
+
+_CALLS = (
+    *("write", "pwrite", "fsync", "rename", "replace", "link", "unlink", "rmdir", "mkdir"),
+    *("truncate", "ftruncate"),
+)
 
 
 class Seams:
@@ -113,9 +118,10 @@ def installed(seams: Seams) -> Iterator[Seams]:
         setattr(owner, name, made(former))
 
     put(Transaction, "run", lambda former: _run_seam(former, seams))
+    put(Transaction, "run_each", lambda former: _run_each_seam(former, seams))
     put(Reading, "all", lambda former: _all_seam(former, seams))
     put(Database, "_commit", lambda former: _commit_seam(former, seams))
-    for name in ("write", "fsync", "rename", "replace", "unlink", "rmdir", "mkdir"):
+    for name in _CALLS:
         put(os, name, partial(_os_seam, seams=seams, kind=name))
     put(os, "open", lambda former: _os_open_seam(former, seams))
     put(pathlib.Path, "open", lambda former: _path_open_seam(former, seams))
@@ -133,6 +139,14 @@ def _run_seam(former: Any, seams: Seams) -> Any:
         return await former(self, query, **parameters)
 
     return run
+
+
+def _run_each_seam(former: Any, seams: Seams) -> Any:
+    async def run_each(self: Transaction, query: Query, rows: Any, /) -> None:
+        seams.come(f"run {query.name}")
+        await former(self, query, rows)
+
+    return run_each
 
 
 def _all_seam(former: Any, seams: Seams) -> Any:

@@ -7,7 +7,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from memory_read.search_index import INDEX_LIMITS, SearchIndex
+from memory_read.index_standing import INDEX_LIMITS
+from memory_read.search_index import SearchIndex
 from state.clock import SystemClock
 from state.home import Home
 from state.recovery import open_state

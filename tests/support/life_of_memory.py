@@ -103,16 +103,15 @@ class Life:
 
     async def new_thread(self) -> None:
         """A thread of one turn."""
-        await self._turn(thread_id(next(self._numbers)))
+        await self._turn([thread_id(next(self._numbers))])
 
     async def turn(self, pick: int) -> None:
         """A thread goes on."""
-        await self._turn(self._picked(pick))
+        await self._turn([self._picked(pick)])
 
     async def everyone_goes_on(self) -> None:
         """A turn in each thread."""
-        for chosen in sorted(self.world.threads):
-            await self._turn(chosen)
+        await self._turn(sorted(self.world.threads))
 
     async def delete(self, pick: int) -> None:
         """A thread is deleted, its file first; what it said is read no more when that returns."""
@@ -302,8 +301,8 @@ class Life:
             for job in seen.jobs
             if job["kind"] == "extraction" and job["attempts_left"] == 0
         }
-        for chosen in sorted(given_up & self.world.threads.keys()):
-            await self._turn(ThreadId(chosen))  # what was given up is heard again when it goes on
+        # What was given up is heard again when it goes on.
+        await self._turn([one for one in sorted(self.world.threads) if one in given_up])
         await self.process.order(None, None)
 
     def scripted(self, said: Sequence[str], agent: str) -> None:
@@ -406,19 +405,25 @@ class Life:
             model = self.models[announcement.version]
             model.ended(ThreadId(str(data["thread_id"])), str(data["outcome"]))
 
-    async def _turn(self, chosen: ThreadId) -> None:
+    async def _turn(self, threads: Sequence[ThreadId]) -> None:
         state, now_ms = self.process.state, self.clock.now_ms()
-        row = a_thread(int(chosen[-12:]), created_at_ms=now_ms, updated_at_ms=now_ms)
-        path = state.home.root / row.rollout_path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a") as file:
-            file.writelines(said_lines(chosen, now_ms, first=path.stat().st_size == 0))
-        known = self.world.threads.setdefault(chosen, Known())
+        rows = {
+            one: a_thread(int(one[-12:]), created_at_ms=now_ms, updated_at_ms=now_ms)
+            for one in threads
+        }
+        for chosen, row in rows.items():
+            path = state.home.root / row.rollout_path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("a") as file:
+                file.writelines(said_lines(chosen, now_ms, first=path.stat().st_size == 0))
         async with state.database.writing() as tx:
-            if await state.threads.get(tx, chosen) is None:
-                await state.threads.put(tx, row)
-            await state.threads.touch(tx, chosen, updated_at_ms=now_ms)
-        known.updated_at_ms = max(known.updated_at_ms, now_ms)
+            for chosen, row in rows.items():
+                if chosen not in self.world.threads:
+                    await state.threads.put(tx, row)
+                await state.threads.touch(tx, chosen, updated_at_ms=now_ms)
+        for chosen in rows:
+            known = self.world.threads.setdefault(chosen, Known())
+            known.updated_at_ms = max(known.updated_at_ms, now_ms)
 
     async def _withdrawn(self) -> None:
         """As the server does it before it answers; not while a pass holds the folder."""

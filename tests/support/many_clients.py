@@ -65,8 +65,9 @@ class Measured:
 class Attached:
     """One healthy client; counts what ends for it."""
 
-    def __init__(self, socket: ClientConnection) -> None:
+    def __init__(self, socket: ClientConnection, patience_s: float = PATIENCE_S) -> None:
         self._socket = socket
+        self._patience_s = patience_s
         self._ids = itertools.count(1)
         self._replies: dict[Any, asyncio.Future[dict[str, Any]]] = {}
         self._changed = asyncio.Condition()
@@ -76,9 +77,10 @@ class Attached:
         self._reader = asyncio.create_task(self._read())
 
     @classmethod
-    async def to(cls, url: str) -> "Attached":
+    async def to(cls, url: str, *, patience_s: float = PATIENCE_S) -> "Attached":
         """Connected and introduced."""
-        client = cls(await connect(url, compression=None, max_size=None, ping_interval=None))
+        socket = await connect(url, compression=None, max_size=None, ping_interval=None)
+        client = cls(socket, patience_s)
         info = {"name": "load", "version": "1"}
         capabilities = {"experimentalApi": True}
         await client.call("initialize", {"clientInfo": info, "capabilities": capabilities})
@@ -91,7 +93,7 @@ class Attached:
         self._replies[number] = waiting
         frame = {"id": number, "method": method, "params": params}
         await self._socket.send(orjson.dumps(frame), text=True)
-        reply = await asyncio.wait_for(waiting, PATIENCE_S)
+        reply = await asyncio.wait_for(waiting, self._patience_s)
         assert "result" in reply, (method, reply)
         result: dict[str, Any] = reply["result"]
         return result
@@ -299,6 +301,10 @@ async def probed(home: Path, env: Mapping[str, str]) -> AsyncIterator[tuple[Proc
 
 async def lags_ms(process: Process) -> list[float]:
     """Stop such a server; the lags of its loop."""
+    return [late for late, _ in await gaps_ms(process)]
+
+
+async def gaps_ms(process: Process) -> list[tuple[float, float]]:
+    """Stop such a server; the lags of its loop, and what processor time it took in each."""
     out, _ = await asyncio.wait_for(process.communicate(b""), 60)
-    lags: list[float] = json.loads(out)
-    return lags
+    return [(late, busy) for late, busy in json.loads(out)]

@@ -366,7 +366,7 @@ class OneProcess:
             self.gate.let_go()
             await stopping
             self.running.cancel()
-            await asyncio.wait({self.running})
+            await asyncio.gather(self.running, return_exceptions=True)
             self.running = None
         await self.state.close()
 

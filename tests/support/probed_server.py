@@ -1,11 +1,11 @@
 """A server in a process of its own that also tells how late its event loop woke.
 
 Run as: python probed_server.py HOME. It prints the port of a listener without a credential; when
-its stdin ends it stops and prints a list of lags in milliseconds, one for each five of them.
+its stdin ends it stops and prints a list of gaps, one for each five milliseconds: how late the loop
+woke, and how much processor time the process took since the wake before, both in milliseconds.
 """
 
 import asyncio
-import gc
 import json
 import os
 import sys
@@ -15,6 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from server.assembly import Choices, start_server
+from server.loop_care import care_for_loop
 from server.settings import load_settings
 from server.wire.auth import NoAuth
 from server.wire.http import HttpListener, TcpAddress
@@ -32,22 +33,22 @@ async def main(home: Path) -> None:
     listener = HttpListener(where, server.connect, limits=WireLimits(), clock=server.services.clock)
     await listener.start()
     server.on_stop(listener.stop)
-    gc.freeze()
-    gc.set_threshold(10_000)  # as `memoryd serve` does
+    care_for_loop()  # as `memoryd serve` does
     print(listener.address, flush=True)
-    lags_ms: list[float] = []
-    probe = asyncio.create_task(_probe(lags_ms))
+    gaps_ms: list[tuple[float, float]] = []
+    probe = asyncio.create_task(_probe(gaps_ms))
     await asyncio.to_thread(sys.stdin.read)
     probe.cancel()
     await server.stop(drain_s=0)
-    print(json.dumps([round(one, 2) for one in lags_ms]), flush=True)
+    print(json.dumps(gaps_ms), flush=True)
 
 
-async def _probe(lags_ms: list[float]) -> None:
-    while len(lags_ms) < LAGS_MAX:
-        began = time.perf_counter()
+async def _probe(gaps_ms: list[tuple[float, float]]) -> None:
+    while len(gaps_ms) < LAGS_MAX:
+        began, busy = time.perf_counter(), time.process_time()
         await asyncio.sleep(PROBE_S)
-        lags_ms.append((time.perf_counter() - began - PROBE_S) * 1000)
+        late_s, busy_s = time.perf_counter() - began - PROBE_S, time.process_time() - busy
+        gaps_ms.append((round(late_s * 1000, 2), round(busy_s * 1000, 2)))
 
 
 if __name__ == "__main__":

@@ -2,12 +2,14 @@
 
 The model knows what a person did (threads, modes, deletions, notes, edits by hand, resets) and what
 was acknowledged (announced as learned or as empty). What a model answered and nobody acknowledged
-may stand or not.
+may stand or not. Longer than the habit: what is seen and what must hold of it are one thing.
 """
 
 import json
+import os
 import re
 import sqlite3
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -21,9 +23,11 @@ from state.workspace.repo import Baseline
 from state.workspace.snapshot import FileContent, Snapshot, take_snapshot
 
 Rows = list[dict[str, Any]]
+Marks = frozenset[tuple[str, int, int, int, int]]
 FACT = re.compile(r"fact-\d{6}")
 DAY_MS = 86_400_000
 UNUSED_DAYS = 30
+TICK_NS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +45,8 @@ class Seen:
     """The commit that the published folder carries."""
     differing: tuple[str, ...]
     """Paths that differ from that commit."""
+    marks: Marks
+    """What says that no file of the folder was touched since."""
     pending: frozenset[str]
     """Notes that are no part of that commit: a new thread is told them."""
 
@@ -86,7 +92,10 @@ def look(database: Path, lives: Mapping[str, Path], last: SeenAll | None = None)
         connection.close()
     found: dict[str, Seen] = {}
     for version, live in lives.items():
-        folder, head, differing, pending = _folder(live, last[version] if last else None)
+        former = last[version] if last else None
+        marks, settled = _marks(live)
+        same = former if former is not None and settled and former.marks == marks else None
+        folder, head, differing, pending = _folder(live, former, same)
         found[version] = Seen(
             version=version,
             jobs=[one for one in jobs if one["version"] == version],
@@ -96,18 +105,38 @@ def look(database: Path, lives: Mapping[str, Path], last: SeenAll | None = None)
             fence=fence,
             folder=folder,
             head=head,
+            marks=marks,
             differing=differing,
             pending=pending,
         )
     return found
 
 
+def _marks(live: Path) -> tuple[Marks, bool]:
+    """The state of each file by its inode, and whether that says all: not of one just written.
+
+    A file that is written twice within a tick of the clock of its disk keeps its times.
+    """
+    found, newest_ns, now_ns = [], 0, time.time_ns()
+    for place, folders, files in os.walk(live):
+        folders[:] = [one for one in folders if one != ".git"]
+        for name in (*files, *folders):
+            status = os.lstat(f"{place}/{name}")
+            newest_ns = max(newest_ns, status.st_ctime_ns)
+            times = (status.st_mtime_ns, status.st_ctime_ns)
+            found.append((f"{place}/{name}", status.st_ino, status.st_size, *times))
+    return frozenset(found), newest_ns < now_ns - TICK_NS
+
+
 def _folder(
-    live: Path, last: Seen | None
+    live: Path, last: Seen | None, same: Seen | None
 ) -> tuple[Snapshot, str | None, tuple[str, ...], frozenset[str]]:
     if not live.is_dir():
         return Snapshot(files={}), None, (), frozenset()
-    folder = take_snapshot(live, files_max=1_000, bytes_max=10_000_000)
+    if same is not None:
+        folder = same.folder
+    else:
+        folder = take_snapshot(live, files_max=1_000, bytes_max=10_000_000)
     branch = live / ".git/refs/heads/main"
     pointed = branch.read_text().strip() if branch.is_file() else None
     if last is not None and (last.folder, last.head) == (folder, pointed):

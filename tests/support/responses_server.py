@@ -4,6 +4,8 @@
 script it answers `You said: <last user text> -- mock-final` in deltas of four characters, knows the
 phrases "speak slowly", "fail with an error" and "fail with status", and answers a request with an
 output schema by an object of that schema. Replies of `model.script(...)` come first, in order.
+
+Longer than the habit: one server with all that a script can make it do.
 """
 
 import asyncio
@@ -25,6 +27,7 @@ class Call:
     namespace: str | None = None
     call_id: str | None = None
     custom: bool = False  # a freeform call: the arguments are its whole input, a string
+    piece_characters: int | None = None  # its input is streamed in pieces of that size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,8 +352,11 @@ def _call_events(call: Call, number: str, made: list[dict[str, Any]]) -> list[di
         item["namespace"] = call.namespace
     made.append(item)
     started = {**item, text: "", "status": "in_progress"}
+    delta = {"type": "response.custom_tool_call_input.delta", "item_id": item["id"]}
+    pieces = _pieces(str(given), call.piece_characters) if call.piece_characters else ()
     return [
         {"type": "response.output_item.added", "output_index": 0, "item": started},
+        *({**delta, "output_index": 0, "delta": piece} for piece in pieces),
         {"type": "response.output_item.done", "output_index": 0, "item": item},
     ]
 

@@ -74,11 +74,10 @@ def legacy_turn(said: str, answer: str) -> list[Line]:
 
 def jsonl(*lines: Line) -> bytes:
     """The bytes of a file: one line a second, as they come."""
-    data = b""
-    for second, line in enumerate(lines):
-        stamped = {"timestamp": STAMP.format(min(second, 59)), **line}
-        data += json.dumps(stamped).encode() + b"\n"
-    return data
+    stamped = (
+        {"timestamp": STAMP.format(min(second, 59)), **line} for second, line in enumerate(lines)
+    )
+    return b"".join(json.dumps(line).encode() + b"\n" for line in stamped)
 
 
 def write_rollout(folder: Path, *lines: Line, thread_id: str = THREAD, name: str = "") -> Path:

@@ -181,6 +181,7 @@ async def live_bench(
     limits: AgentLimits | None = None,
     bar: Bar = nothing_is_barred,
     tools: ToolParts | None = None,
+    fallbacks: tuple[str, ...] = (),
 ) -> AsyncIterator[Bench]:
     """A home, its state, and live threads over a scripted provider."""
     clock = SystemClock()
@@ -196,7 +197,9 @@ async def live_bench(
         told.set()
 
     model_limits = ModelLimits(retry=RetryLimits(wait_first_s=0.001, wait_max_s=0.002))
-    settings = AgentSettings(provider="scripted", limits=limits or AgentLimits())
+    settings = AgentSettings(
+        provider="scripted", model_fallbacks=fallbacks, limits=limits or AgentLimits()
+    )
 
     def build() -> LiveThreads:
         return LiveThreads(

@@ -3,8 +3,9 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from memory_read.index_standing import INDEX_LIMITS, IndexLimits
 from memory_read.search import MemorySearch
-from memory_read.search_index import INDEX_LIMITS, IndexLimits, SearchIndex
+from memory_read.search_index import SearchIndex
 from state.recovery import State
 from state.stores.search import VERSIONS
 

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from memory_write.controls.reset import MemoryReset
+from memory_write.housekeeping import keep_house
 from memory_write.limits import MemorySettings, Phase1Limits
 from memory_write.phase1.run import Phase1
 from memory_write.phase2.recover import recover
@@ -113,11 +114,8 @@ async def claim(state: State, seams: Seams | None) -> None:
 
 
 async def prune(state: State, seams: Seams | None) -> None:
-    """Drop what nobody used for long."""
-    async with state.database.writing() as tx:
-        await state.outputs.prune(
-            tx, version="v1", unused_days_max=30, rows_max=200, now_ms=state.clock.now_ms()
-        )
+    """Drop what nobody used for long, outputs and jobs, as every pass does first."""
+    await keep_house(state, SETTINGS)
 
 
 async def reset(state: State, seams: Seams | None) -> None:

@@ -101,11 +101,12 @@ async def test_an_asker_drops_and_another_answers_under_the_same_id(
 
 
 @pytest.mark.requirement("FR-T7")
-async def test_of_two_answers_at_once_the_first_counts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+async def test_of_two_answers_at_once_the_first_counts(kind: Kind, tmp_path: Path) -> None:
     """The decision is one, whoever was faster, and it is resolved once."""
     async with (
         _scene(tmp_path) as scene,
-        scene.home.wire.client("websocket") as one,
+        scene.home.wire.client(kind) as one,
         scene.home.wire.client("pair") as two,
     ):
         thread_id = await scene.thread(one)
@@ -131,11 +132,14 @@ async def test_of_two_answers_at_once_the_first_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("FR-T8")
-async def test_a_question_that_nobody_answers_counts_as_declined_in_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_question_that_nobody_answers_counts_as_declined_in_time(
+    kind: Kind, tmp_path: Path
+) -> None:
     """The turn goes on, the clients are told why, and so is the model."""
     async with (
         _scene(tmp_path, question_deadline_s_max=0.05) as scene,
-        scene.home.wire.client("pair") as client,
+        scene.home.wire.client(kind) as client,
     ):
         await scene.asks(client)
         request = await client.server_request(COMMAND)
@@ -149,11 +153,12 @@ async def test_a_question_that_nobody_answers_counts_as_declined_in_time(tmp_pat
 
 @pytest.mark.requirement("FR-T8")
 @pytest.mark.parametrize("result", ["error", {"decision": "perhaps"}, {"decision": 5}, {}, None])
+@pytest.mark.parametrize("kind", KINDS)
 async def test_an_answer_that_is_none_fails_the_item_and_not_the_turn(
-    result: Any, tmp_path: Path
+    kind: Kind, result: Any, tmp_path: Path
 ) -> None:
     """Method not found, or something that we cannot read: never an approval."""
-    async with _scene(tmp_path) as scene, scene.home.wire.client("pair") as client:
+    async with _scene(tmp_path) as scene, scene.home.wire.client(kind) as client:
         await scene.asks(client)
         number = (await client.server_request(COMMAND))["id"]
         if result == "error":
@@ -166,12 +171,15 @@ async def test_an_answer_that_is_none_fails_the_item_and_not_the_turn(
 
 
 @pytest.mark.requirement("FR-T8")
-async def test_an_error_of_one_client_leaves_the_answer_to_the_others(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+async def test_an_error_of_one_client_leaves_the_answer_to_the_others(
+    kind: Kind, tmp_path: Path
+) -> None:
     """A script that knows no approvals must not decide for the person at the editor."""
     async with (
         _scene(tmp_path) as scene,
         scene.home.wire.client("pair") as person,
-        scene.home.wire.client("pair") as script,
+        scene.home.wire.client(kind) as script,
     ):
         thread_id, _ = await scene.asks(person)
         number = (await person.server_request(COMMAND))["id"]
@@ -185,9 +193,10 @@ async def test_an_error_of_one_client_leaves_the_answer_to_the_others(tmp_path: 
 
 
 @pytest.mark.requirement("FR-T7")
-async def test_an_interrupt_takes_the_question_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+async def test_an_interrupt_takes_the_question_back(kind: Kind, tmp_path: Path) -> None:
     """Resolved for all, told after the turn's end; a later answer does nothing."""
-    async with _scene(tmp_path) as scene, scene.home.wire.client("pair") as client:
+    async with _scene(tmp_path) as scene, scene.home.wire.client(kind) as client:
         thread_id, turn_id = await scene.asks(client)
         number = (await client.server_request(COMMAND))["id"]
         await client.request("turn/interrupt", {"threadId": thread_id, "turnId": turn_id})
@@ -341,12 +350,13 @@ async def test_a_thread_that_is_deleted_takes_its_questions_back(tmp_path: Path)
 
 
 @pytest.mark.requirement("FR-T7")
-async def test_a_restart_ends_the_turn_that_asked(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_restart_ends_the_turn_that_asked(kind: Kind, tmp_path: Path) -> None:
     """Shown as interrupted, with nothing left to answer."""
-    async with _scene(tmp_path) as scene, scene.home.wire.client("pair") as client:
+    async with _scene(tmp_path) as scene, scene.home.wire.client(kind) as client:
         thread_id, _ = await scene.asks(client)
         await client.server_request(COMMAND)
-    async with _scene(tmp_path) as scene, scene.home.wire.client("pair") as client:
+    async with _scene(tmp_path) as scene, scene.home.wire.client(kind) as client:
         resumed = await client.request("thread/resume", {"threadId": thread_id})
         assert resumed["thread"]["status"] == {"type": "idle"}
         assert resumed["thread"]["turns"][-1]["status"] == "interrupted"

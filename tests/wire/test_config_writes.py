@@ -96,6 +96,7 @@ async def test_what_cannot_be_written_changes_nothing(tmp_path: Path) -> None:
             error = await error_of(client, "config/batchWrite", {"edits": [good, bad]})
             assert error["data"]["config_write_error_code"] == code
             assert sentence in error["message"]
+            assert "ignored" not in error["message"]  # it was refused, nothing was taken
         stale = {"keyPath": "model", "value": "x", "mergeStrategy": "replace"}
         error = await error_of(
             client, "config/value/write", {**stale, "expectedVersion": "sha256:old"}

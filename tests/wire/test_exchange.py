@@ -39,7 +39,7 @@ class Machine:
 
 @pytest.fixture
 def alice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    return Machine(tmp_path / "one", "alice-q7", monkeypatch)
+    return Machine(tmp_path / "one", "Alice-Q7", monkeypatch)
 
 
 @pytest.fixture
@@ -77,8 +77,8 @@ async def test_an_export_is_plain_files_without_a_path_or_secret_of_the_machine(
     await _exported(alice, target, version)
     files = files_of(target)
     every = "\n".join([*files, *files.values()])
-    for never in ("alice-q7", str(tmp_path), str(alice.user_home), SECRET, "users-alice"):
-        assert never not in every, never
+    for never in ("Alice-Q7", str(tmp_path), str(alice.user_home), SECRET, "users-alice"):
+        assert never.lower() not in every.lower(), never
     assert ("MEMORY.md" in files) == (version == "v1") and "memory_summary.md" in files
     recap = next(text for path, text in files.items() if path.startswith("rollout_summaries/"))
     assert "cwd: git:git.example.org/acme/shop/api\n" in recap

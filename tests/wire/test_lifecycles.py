@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.asyncio.client import connect
 
 from server.wire.limits import WireLimits
 from state.ids import ThreadId
 from tests.support.clock import ManualClock
 from tests.support.homes import Serving, provider_config, serving
 from tests.support.methods import error_of, said, started
+from tests.support.narrow_link import narrow
 from tests.support.responses_server import Reply, ResponsesServer
 from tests.support.rollout_files import THREAD, completed, event, session_meta, write_rollout
 from tests.support.wire import KINDS, Kind, WireClient
+from tests.support.wire_links import WebSocketLink
 
 LONG_WAIT_S = 300.0
 
@@ -231,35 +234,50 @@ def _large(folder: Path, *, turns: int, text_bytes: int) -> Path:
 
 
 @pytest.mark.requirement("FR-T4")
-@pytest.mark.parametrize(
-    ("turns", "text_bytes"),
-    [
-        (1_000, 2_000),
-        pytest.param(10_000, 4_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)]),
-    ],
-)
+@pytest.mark.parametrize("kind", KINDS)
 async def test_a_large_thread_is_resumed_in_pages_of_which_none_is_too_long(
-    turns: int, text_bytes: int, tmp_path: Path
+    kind: Kind, tmp_path: Path
 ) -> None:
     """Every item comes, once, in frames that every client can read; nothing is dropped."""
-    source = await asyncio.to_thread(_large, tmp_path, turns=turns, text_bytes=text_bytes)
-    async with serving(tmp_path) as home, home.wire.client("websocket") as client:
-        await _patiently(client, "thread/import", {"path": str(source)})
-        resumed = await _patiently(client, "thread/resume", {"threadId": THREAD})
-        newest = resumed["thread"]["turns"]
-        assert 0 < len(newest) < turns and newest[-1]["items"][-1]["id"] == f"a{turns - 1}"
-        cursor, seen = resumed["itemsBackwardsCursor"], []
-        while cursor is not None:
-            page = await _patiently(
-                client,
-                "thread/items/list",
-                {"threadId": THREAD, "cursor": cursor, "sortDirection": "desc", "limit": 100},
-            )
-            seen += [row["item"]["id"] for row in page["data"]]
-            cursor = page["nextCursor"]
-        assert len(seen) == len(set(seen)) == 2 * turns
-        assert max(len(json.dumps(frame)) for frame in client.frames) < 64 * 1024
-        assert client.notifications("server/lagged") == []
+    source = await asyncio.to_thread(_large, tmp_path, turns=1_000, text_bytes=2_000)
+    async with serving(tmp_path) as home, home.wire.client(kind) as client:
+        await _all_paged(client, source, turns=1_000)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.requirement("FR-T4")
+async def test_forty_megabytes_come_whole_over_a_narrow_link(tmp_path: Path) -> None:
+    """Twenty thousand items; the server's own outbox is where they wait."""
+    source = await asyncio.to_thread(_large, tmp_path, turns=10_000, text_bytes=4_000)
+    async with (
+        serving(tmp_path) as home,
+        narrow((await home.wire.http()).address) as url,
+        connect(url, compression=None, max_size=None, ping_interval=None) as socket,
+    ):
+        client = WireClient(WebSocketLink(socket))
+        await client.initialize()
+        await _all_paged(client, source, turns=10_000)
+        await client.close()
+
+
+async def _all_paged(client: WireClient, source: Path, *, turns: int) -> None:
+    await _patiently(client, "thread/import", {"path": str(source)})
+    resumed = await _patiently(client, "thread/resume", {"threadId": THREAD})
+    newest = resumed["thread"]["turns"]
+    assert 0 < len(newest) < turns and newest[-1]["items"][-1]["id"] == f"a{turns - 1}"
+    cursor, seen = resumed["itemsBackwardsCursor"], []
+    while cursor is not None:
+        page = await _patiently(
+            client,
+            "thread/items/list",
+            {"threadId": THREAD, "cursor": cursor, "sortDirection": "desc", "limit": 100},
+        )
+        seen += [row["item"]["id"] for row in page["data"]]
+        cursor = page["nextCursor"]
+    assert len(seen) == len(set(seen)) == 2 * turns
+    assert max(len(json.dumps(frame)) for frame in client.frames) < 64 * 1024
+    assert client.notifications("server/lagged") == []
 
 
 @pytest.mark.requirement("FR-T4")

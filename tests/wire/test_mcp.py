@@ -196,8 +196,9 @@ async def test_a_server_that_does_not_start_is_told_with_its_own_words(tmp_path:
 async def test_the_list_of_servers_is_told_with_and_without_a_thread(tmp_path: Path) -> None:
     config = mcp_config() + '\n[mcp_servers.odd]\nargs = ["x"]\n'
     async with attached(tmp_path, config) as (home, model, client, thread):
-        [warning] = home.server.services.settings.warnings
-        assert "`mcp_servers.odd` needs either `command` or `url`" in str(warning)
+        named, left_out = map(str, home.server.services.settings.warnings)
+        assert "its tools are called `mcp__work_shop`" in named
+        assert "`mcp_servers.odd` needs either `command` or `url`" in left_out
         listed = await client.request("mcpServerStatus/list", {})
         [row] = listed["data"]
         assert row["serverInfo"]["version"] == "1.2.3" and row["authStatus"] == "unsupported"
@@ -327,3 +328,17 @@ def children() -> set[str]:
         if str(SERVER).encode() in command and parent == str(os.getpid()):
             found.add(entry.parent.name)
     return found
+
+
+async def test_a_required_server_that_cannot_be_started_stops_the_turn_with_its_reason(
+    tmp_path: Path,
+) -> None:
+    """As one that does not start; the others are not asked."""
+    config = '[mcp_servers.ftp]\nurl = "ftp://host"\nrequired = true\n'
+    async with attached(tmp_path, config) as (_, model, client, thread):
+        await begin(client, thread)
+        told = await client.notification("mcpServer/startupStatus/updated")
+        assert (told["name"], told["status"]) == ("ftp", "failed")
+        ended = await client.notification("turn/completed")
+        assert "required MCP server `ftp`" in ended["turn"]["error"]["message"]
+        assert not model.requests

@@ -1,5 +1,6 @@
 """Switches of memory over the wire: modes, private threads, instruction files, reset."""
 
+import asyncio
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from state.database import Database
 from state.ids import ThreadId
 from tests.support.homes import provider_config, serving
 from tests.support.methods import error_of, said, started
 from tests.support.responses_server import Recorded, Reply, ResponsesServer, says
 from tests.support.threads_memory import files_below, publish, report
+from tests.support.wire import KINDS, Kind
 
+SIDE_BY_SIDE = 3
 SAMPLES = Path(__file__).resolve().parents[2] / "server" / "samples"
 OFF_EVERYWHERE = {
     "memories": {"use_memories": False, "generate_memories": False},
@@ -21,7 +25,10 @@ OFF_EVERYWHERE = {
 
 
 @pytest.mark.requirement("FR-T15")
-async def test_modes_are_set_at_the_start_and_never_wait_for_learning(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+async def test_modes_are_set_at_the_start_and_never_wait_for_learning(
+    kind: Kind, tmp_path: Path
+) -> None:
     """A hundred changes while an extraction hangs in the model; not one waits for it."""
     extracting: list[Recorded] = []
 
@@ -35,8 +42,8 @@ async def test_modes_are_set_at_the_start_and_never_wait_for_learning(tmp_path: 
         model.choose = choose
         async with (
             serving(tmp_path, config=provider_config(model.base_url)) as home,
-            home.wire.client("pair") as client,
-            home.wire.client("pair", experimental=False) as plain,
+            home.wire.client(kind) as client,
+            home.wire.client(kind, experimental=False) as plain,
         ):
             thread = await started(client, memoryMode="disabled")
             await said(client, thread, "hello")
@@ -64,6 +71,64 @@ async def test_modes_are_set_at_the_start_and_never_wait_for_learning(tmp_path: 
             error = await error_of(client, "thread/start", {"memoryMode": "polluted"})
             assert "unknown variant `polluted`" in error["message"]
             model.release()
+
+
+@pytest.mark.requirement("FR-T15")
+async def test_a_change_of_mode_goes_before_what_learning_has_to_write(tmp_path: Path) -> None:
+    """While the one writer is held, sessions wait with their outputs; the change passes them."""
+    order: list[str] = []
+    there, queued = _Count(SIDE_BY_SIDE), _Count(SIDE_BY_SIDE)
+    written = _Count(SIDE_BY_SIDE + 1)
+    go = asyncio.Event()
+    database: list[Database] = []
+
+    async def steps(name: str) -> None:
+        if name == "phase1/before_store" and not there.all.is_set():
+            there.one_more()
+            await go.wait()
+            queued.one_more()
+            async with database[0].writing():
+                order.append("learning")
+            written.one_more()
+
+    async with serving(tmp_path, steps=steps) as home, home.wire.client("pair") as client:
+        database.append(home.server.services.state.database)
+        thread = await started(client)
+        await said(client, thread, "hello")
+        live = home.server.services.live.require(thread)
+
+        async def change() -> None:
+            await live.set_memory_mode("disabled")
+            order.append("mode")
+            written.one_more()
+
+        await client.request("thread/import", {"path": str(SAMPLES)})
+        await client.request("memory/consolidate/start", {"wait": False})
+        async with asyncio.timeout(5):
+            await there.all.wait()
+            async with database[0].writing():
+                go.set()
+                await queued.all.wait()
+                changing = asyncio.create_task(change())
+                await asyncio.sleep(0)
+            await written.all.wait()
+            await changing
+        assert (await report(client, thread))["memoryMode"] == "disabled"
+    assert order == ["mode", *["learning"] * SIDE_BY_SIDE]
+
+
+class _Count:
+    """Set when so many came."""
+
+    def __init__(self, of: int) -> None:
+        self._left = of
+        self.all = asyncio.Event()
+
+    def one_more(self) -> None:
+        """Another one."""
+        self._left -= 1
+        if self._left <= 0:
+            self.all.set()
 
 
 @pytest.mark.requirement("MR-9-14")

@@ -12,6 +12,7 @@ from state.stores.outputs import Output
 from tests.support.homes import provider_config, serving
 from tests.support.methods import error_of, said, started
 from tests.support.responses_server import Reply, ResponsesServer, says
+from tests.support.wire import KINDS, Kind
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
 FRAME_BYTES_MAX = 64 * 1024
@@ -54,15 +55,16 @@ async def test_everyone_hears_of_a_thread_and_only_listeners_hear_what_is_said(
 
 
 @pytest.mark.requirement("FR-T9")
+@pytest.mark.parametrize("kind", KINDS)
 async def test_of_simultaneous_starts_one_begins_a_turn_and_the_others_join_it(
-    tmp_path: Path,
+    kind: Kind, tmp_path: Path
 ) -> None:
     """From two clients, many times."""
     async with (
         ResponsesServer() as model,
         serving(tmp_path, config=provider_config(model.base_url)) as home,
         home.wire.client("pair") as first,
-        home.wire.client("pair") as second,
+        home.wire.client(kind) as second,
     ):
         thread = await started(first)
         await said(first, thread, "hello")
@@ -80,12 +82,15 @@ async def test_of_simultaneous_starts_one_begins_a_turn_and_the_others_join_it(
 
 
 @pytest.mark.requirement("FR-T9")
-async def test_a_start_that_requires_idle_leaves_a_busy_thread_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_start_that_requires_idle_leaves_a_busy_thread_alone(
+    kind: Kind, tmp_path: Path
+) -> None:
     """Nothing is recorded and no model is called."""
     async with (
         ResponsesServer() as model,
         serving(tmp_path, config=provider_config(model.base_url)) as home,
-        home.wire.client("pair") as client,
+        home.wire.client(kind) as client,
     ):
         model.script(Reply(text="slow", hangs=True))
         thread = await started(client)

@@ -1,7 +1,6 @@
 """Both phases with a model behind the Responses API: what it may do, and what it may not."""
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from tests.support.chat_server import ChatServer
 from tests.support.consolidators import SUMMARY
 from tests.support.homes import provider_config, serving
+from tests.support.model_consolidator import well
 from tests.support.responses_server import (
     Call,
     Recorded,
@@ -39,31 +39,6 @@ def _consolidates(*made: Call) -> Callable[[Recorded], Reply]:
     return choose
 
 
-def _well(request: Recorded) -> Reply:
-    """Read the inputs, then write a handbook that cites them, then the summary."""
-    outputs = [one for one in request.body["input"] if one["type"] == "function_call_output"]
-    if not outputs:
-        return calls(Call(name="read", arguments={"path": "raw_memories.md"}))
-    if len(outputs) == 1:
-        raw = json.loads(outputs[0]["output"])["content"]
-        threads = re.findall(r"^## Thread `(.+)`$", raw, re.M)
-        recaps = re.findall(r"^rollout_summary_file: (.+)$", raw, re.M)
-        cited = "\n".join(
-            f"- rollout_summaries/{recap} (thread_id={thread})"
-            for recap, thread in zip(recaps, threads, strict=True)
-        )
-        handbook = (
-            "# Task Group: webshop\n\nscope: commits\napplies_to: cwd=/home/sam/webshop; "
-            f"reuse_rule=here\n\n## Task 1: commits\n\n### rollout_summary_files\n\n{cited}\n\n"
-            "### keywords\n\n- commits\n\n## User preferences\n\n- Small commits. [Task 1]\n"
-        )
-        return calls(
-            Call(name="write", arguments={"path": "MEMORY.md", "content": handbook}),
-            Call(name="write", arguments={"path": "memory_summary.md", "content": SUMMARY}),
-        )
-    return says("done")
-
-
 def _chooses(extract: Reply, consolidate: Callable[[Recorded], Reply]) -> Chooser:
     def choose(request: Recorded) -> Reply | None:
         if request.structured:
@@ -76,7 +51,7 @@ def _chooses(extract: Reply, consolidate: Callable[[Recorded], Reply]) -> Choose
 async def test_a_model_extracts_and_consolidates_within_its_tools(tmp_path: Path) -> None:
     """Strict schema for each session; then file tools, and nothing else, in the staged folder."""
     async with ResponsesServer() as model:
-        model.choose = _chooses(says_json(GOOD), _well)
+        model.choose = _chooses(says_json(GOOD), well)
         async with (
             serving(tmp_path, config=provider_config(model.base_url)) as home,
             home.wire.client("pair") as client,
@@ -102,7 +77,7 @@ def _well_in_chat(request: Recorded) -> Reply:
     """The same work told in messages: each result of a tool is one."""
     results = [one for one in request.body["messages"] if one["role"] == "tool"]
     outputs = [{"type": "function_call_output", "output": one["content"]} for one in results]
-    return _well(Recorded(headers=request.headers, body={"input": outputs}))
+    return well(Recorded(headers=request.headers, body={"input": outputs}))
 
 
 @pytest.mark.requirement("FR-G2")
@@ -150,7 +125,7 @@ async def test_a_bad_extraction_stores_nothing_and_is_tried_later(
 ) -> None:
     """Each job ends with a reason and a time; memory is not made of nothing."""
     async with ResponsesServer() as model:
-        model.choose = _chooses(reply, _well)
+        model.choose = _chooses(reply, well)
         async with (
             serving(tmp_path, config=provider_config(model.base_url)) as home,
             home.wire.client("pair") as client,
@@ -193,7 +168,7 @@ async def test_a_consolidator_that_misbehaves_changes_nothing(
         for session in sorted(SAMPLES.glob("*.jsonl"))[sessions]:
             (folder / session.name).write_bytes(session.read_bytes())
     async with ResponsesServer() as model:
-        model.choose = _chooses(says_json(GOOD), _well)
+        model.choose = _chooses(says_json(GOOD), well)
         async with (
             serving(tmp_path, config=provider_config(model.base_url)) as home,
             home.wire.client("pair") as client,

@@ -29,11 +29,14 @@ class _Scene:
         )
         return str(started["thread"]["id"])
 
-    async def patch(self, thread_id: str, *lines: str, function: bool = False) -> None:
-        """A turn in which the model sends that patch."""
+    async def patch(
+        self, thread_id: str, *lines: str, function: bool = False, piece: int | None = None
+    ) -> None:
+        """A turn in which the model sends that patch, in pieces of that many characters."""
         text = "\n".join(["*** Begin Patch", *lines, "*** End Patch"])
         given: Any = json.dumps({"input": text}) if function else text
-        call = Call(name="apply_patch", arguments=given, custom=not function)
+        custom = not function
+        call = Call(name="apply_patch", arguments=given, custom=custom, piece_characters=piece)
         self.model.script(calls(call), says("done"))
         words = [{"type": "text", "text": "go"}]
         await self.client.request("turn/start", {"threadId": thread_id, "input": words})
@@ -177,3 +180,68 @@ async def test_a_read_only_thread_that_never_asks_changes_nothing(tmp_path: Path
         await scene.patch(thread_id, "*** Add File: a", "+1")
         assert "approval policy `never`" in await scene.ended()
         assert list(scene.project.iterdir()) == []
+
+
+UPDATED = "item/fileChange/patchUpdated"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_patch_is_shown_while_the_model_still_writes_it(kind: Kind, tmp_path: Path) -> None:
+    """Growing, under the id of the item that comes when it is whole, whose change it shows."""
+    async with _scene(tmp_path, kind) as scene:
+        thread_id = await scene.thread()
+        lines = [f"+line {number}" for number in range(200)]
+        wanted = ("*** Add File: a.txt", *lines, "*** Add File: b.txt", "+b")
+        await scene.patch(thread_id, *wanted, piece=7)
+        await scene.ended()
+        [item] = scene.items()
+        told = [one["params"] for one in scene.client.notifications(UPDATED)]
+        assert len(told) > 5
+        assert {(one["itemId"], one["threadId"]) for one in told} == {(item["id"], thread_id)}
+        assert [one["path"] for one in told[-1]["changes"]] == [
+            str(scene.project / "a.txt"),
+            str(scene.project / "b.txt"),
+        ]
+        whole = item["changes"][0]["diff"]
+        sizes = [len(one["changes"][0]["diff"]) for one in told]
+        assert sizes == sorted(sizes) and sizes[-1] == len(whole)
+        assert all(whole.startswith(one["changes"][0]["diff"]) for one in told)
+        # Told by shares, so that all of it together is a few times the patch.
+        assert sum(sizes) < 8 * len(whole)
+        methods = [frame.get("method") for frame in scene.client.frames]
+        starts = [
+            number
+            for number, frame in enumerate(scene.client.frames)
+            if frame.get("method") == "item/started"
+            and frame["params"]["item"]["type"] == "fileChange"
+        ]
+        last = len(methods) - 1 - methods[::-1].index(UPDATED)
+        assert last < starts[0]
+
+
+async def test_a_patch_that_is_long_or_comes_whole_is_shown_as_an_item_alone(
+    tmp_path: Path,
+) -> None:
+    """No frame grows over what clients read, and what shows nothing early is told no earlier."""
+    async with _scene(tmp_path) as scene:
+        thread_id = await scene.thread()
+        await scene.patch(thread_id, "*** Add File: a.txt", "+a")
+        await scene.ended()
+        assert scene.client.notifications(UPDATED) == []
+        lines = ["+" + "x" * 99 for _ in range(1_000)]
+        await scene.patch(thread_id, "*** Add File: long.txt", *lines, piece=400)
+        await scene.ended()
+        told = scene.client.notifications(UPDATED)
+        assert told and max(len(json.dumps(one)) for one in told) < 48 * 1024
+        assert len((scene.project / "long.txt").read_text()) == 100_000
+
+
+@pytest.mark.parametrize("name", ["sub/.git/hooks/pre-commit", "sub/.codex/config.toml", ".git/x"])
+async def test_a_patch_does_not_reach_what_is_kept_at_any_depth(name: str, tmp_path: Path) -> None:
+    """It is asked about, and refused where nobody may be asked."""
+    async with _scene(tmp_path) as scene:
+        (scene.project / name).parent.mkdir(parents=True)
+        thread_id = await scene.thread(approvalPolicy="never")
+        await scene.patch(thread_id, f"*** Add File: {name}", "+x")
+        assert "outside the folders that may be written" in await scene.ended()
+        assert not (scene.project / name).exists()

@@ -2,6 +2,8 @@
 
 Every result and notification of a session that uses all methods is checked, and every model with
 all its optional parts filled is too.
+
+Longer than the habit: the table of all methods, and one session that uses each of them.
 """
 
 import json
@@ -13,10 +15,13 @@ import pytest
 from jsonschema import Draft7Validator
 
 from protocol.methods import CLIENT_METHODS, NOTIFICATIONS
+from server.agent.events import OutputDelta
 from server.assembly import Choices, Server, start_server
+from server.handlers.events import notification_of
 from server.settings import load_settings
 from state.home import Home
-from tests.support.responses_server import ResponsesServer
+from state.ids import ThreadId, TurnId
+from tests.support.responses_server import Call, Recorded, Reply, ResponsesServer, calls, says
 from tests.support.shared_data import SHARED, needs_shared, shared
 
 pytestmark = needs_shared
@@ -65,6 +70,7 @@ RESULTS = {
     "config/value/write": "ConfigWriteResponse",
     "config/batchWrite": "ConfigWriteResponse",
     "account/read": "GetAccountResponse",
+    "account/rateLimits/read": "GetAccountRateLimitsResponse",
     "account/bedrock/checkGovCloudRequirements": "BedrockCheckGovCloudRequirementsResponse",
     "skills/list": "SkillsListResponse",
     "hooks/list": "HooksListResponse",
@@ -94,14 +100,45 @@ def _faults(validator: Draft7Validator, value: object) -> list[str]:
     return [f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(value)]
 
 
+PATCH = "*** Begin Patch\n*** Add File: made.txt\n+one\n+two\n*** End Patch"
+LIMITS = {"x-codex-primary-used-percent": "12", "x-codex-primary-window-minutes": "300"}
+SHOWING = {"cmd": "touch shown; echo told", "login": False, "yield_time_ms": 30_000}
+ACTIONS: dict[str, Reply] = {
+    "think": says("thought", reasoning="of this and that", headers=LIMITS),
+    "run": calls(
+        Call(
+            name="exec_command",
+            arguments={"cmd": "cat", "login": False, "tty": True, "yield_time_ms": 250},
+        )
+    ),
+    "show": calls(Call(name="exec_command", arguments=SHOWING)),
+    "edit": calls(Call(name="apply_patch", arguments=PATCH, custom=True, piece_characters=8)),
+    "plan": calls(
+        Call(name="update_plan", arguments={"plan": [{"step": "one", "status": "pending"}]})
+    ),
+}
+
+
+def _acts(request: Recorded) -> Reply | None:
+    """A model that does what it is told in one word; a number is the process it writes to."""
+    if request.structured or request.body["input"][-1].get("type") != "message":
+        return None
+    word, _, number = request.user_texts[-1].partition(" ")
+    if word == "type":
+        given = {"session_id": int(number), "chars": "x\n", "yield_time_ms": 250}
+        return calls(Call(name="write_stdin", arguments=given))
+    return ACTIONS.get(word)
+
+
 class _Session:
-    """A client that keeps every frame."""
+    """A client that keeps every frame, and accepts what it is asked."""
 
     def __init__(self, server: Server) -> None:
         self._client = server.attach()
         self._number = 0
         self.results: list[tuple[str, Any]] = []
         self.notifications: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
         self._early: dict[int, dict[str, Any]] = {}
 
     async def call(self, method: str, **params: Any) -> Any:
@@ -138,7 +175,11 @@ class _Session:
         raw = await self._client.receive()
         assert raw is not None
         frame: dict[str, Any] = json.loads(raw)
-        if "method" in frame:
+        if "method" in frame and "id" in frame:
+            self.requests.append(frame)
+            answer = {"id": frame["id"], "result": {"decision": "accept"}}
+            await self._client.send(json.dumps(answer).encode())
+        elif "method" in frame:
             self.notifications.append(frame)
         return frame
 
@@ -154,10 +195,11 @@ async def server(tmp_path: Path) -> AsyncIterator[Server]:
     home.root.mkdir()
     async with ResponsesServer() as model:
         home.config.write_text(
-            'model_provider = "mock"\nmodel = "mock-model"\n'
+            'model_provider = "mock"\nmodel = "mock-model"\n[mcp_servers.none]\nurl = "ftp://host"\n'
             f"[model_providers.mock]\nbase_url = {json.dumps(model.base_url)}\n",
             "utf-8",
         )
+        model.choose = _acts
         server = await start_server(load_settings(home), Choices(learning=False))
         try:
             yield server
@@ -165,11 +207,13 @@ async def server(tmp_path: Path) -> AsyncIterator[Server]:
             await server.stop(0)
 
 
-async def _use_everything(session: _Session) -> None:
+async def _use_everything(session: _Session, server: Server) -> None:
     """Each method of the original's at least once."""
     capabilities = {"experimentalApi": True}
     info = {"name": "schemas", "version": "1"}
     await session.call("initialize", clientInfo=info, capabilities=capabilities)
+    await session.until("configWarning")
+    await _act(session, server)
     started = await session.call(
         "thread/start", cwd="/home/user/project", sandbox="workspace-write"
     )
@@ -208,6 +252,32 @@ async def _use_everything(session: _Session) -> None:
     await session.call("thread/unsubscribe", threadId=thread)
     await session.call("thread/delete", threadId=thread)
     await session.call("thread/list")
+
+
+async def _act(session: _Session, server: Server) -> None:
+    """What an agent does: think, run, write to what runs, edit and plan; all of it is told."""
+    thread = (
+        await session.call(
+            "thread/start",
+            cwd=str(server.services.state.home.root.parent),
+            sandbox="danger-full-access",
+            approvalPolicy="untrusted",
+            approvalsReviewer="auto_review",
+        )
+    )["thread"]["id"]
+
+    async def say(words: str) -> None:
+        text = {"type": "text", "text": words}
+        await session.call("turn/start", threadId=thread, input=[text])
+        await session.until("turn/completed")
+
+    for word in ("think", "run", "show", "edit", "plan"):
+        await say(word)
+    listed = await session.call("thread/backgroundTerminals/list", threadId=thread)
+    await say(f"type {listed['data'][0]['processId']}")
+    await session.call("account/rateLimits/read")
+    await server.services.live.unload(thread)
+    await session.until("thread/closed")
 
 
 async def _change_threads(session: _Session, thread: str) -> None:
@@ -278,14 +348,13 @@ async def _list_the_rest(session: _Session) -> None:
 async def test_every_result_fits_the_schema_of_its_method(server: Server) -> None:
     """With the definitions that the original exports."""
     session = _Session(server)
-    await _use_everything(session)
+    await _use_everything(session, server)
     await session.close()
     definitions = _definitions()
     requests = json.loads(shared("protocol", "ClientRequest.json").read_text("utf-8"))
     theirs = {one["properties"]["method"]["enum"][0] for one in requests["oneOf"]}
     claimed = {method.name for method in CLIENT_METHODS} & theirs
-    # It errs where no account is signed in, and is checked where limits are told.
-    assert claimed - {"account/rateLimits/read"} == set(RESULTS)
+    assert claimed == set(RESULTS)
     assert {method for method, _ in session.results} == set(RESULTS)
     print(f"{len(RESULTS)} of {len(claimed)} claimed methods validated")
     for method, result in session.results:
@@ -297,19 +366,49 @@ async def test_every_result_fits_the_schema_of_its_method(server: Server) -> Non
 async def test_every_notification_fits_its_schema(server: Server) -> None:
     """Envelope and parameters."""
     session = _Session(server)
-    await _use_everything(session)
+    await _use_everything(session, server)
     await session.close()
     validator = _notification_validator()
-    kinds = {frame["method"] for frame in session.notifications}
-    assert {"thread/started", "turn/completed", "item/completed", "error"} <= kinds
-    for frame in session.notifications:
-        assert _faults(validator, frame) == [], frame["method"]
+    told = [*session.notifications, *_told_by_others()]
+    claimed = {one.name for one in NOTIFICATIONS} - OURS
+    seen = {frame["method"] for frame in told}
+    assert claimed - seen == set()
+    print(f"{len(claimed & seen)} of {len(claimed)} claimed notifications validated")
+    for frame in told:
+        if frame["method"] not in OURS:
+            assert _faults(validator, frame) == [], frame["method"]
+
+
+def _told_by_others() -> list[dict[str, Any]]:
+    """What needs a server beside ours to be told: made by what would make it."""
+    event = OutputDelta(
+        thread_id=ThreadId("t"),
+        turn_id=TurnId("u"),
+        item_id="i",
+        item_type="mcpToolCall",
+        delta="d",
+    )
+    made = notification_of(event, now_ms=1)
+    assert made is not None
+    return [{"method": made[0].name, "params": json.loads(made[1].to_json()), "emittedAtMs": 1}]
+
+
+async def test_every_request_of_the_server_fits_its_schema(server: Server) -> None:
+    """Those of this session; each kind with all its parts is checked where questions are made."""
+    session = _Session(server)
+    await _use_everything(session, server)
+    await session.close()
+    schema = json.loads(shared("protocol", "ServerRequest.json").read_text("utf-8"))
+    asked = {frame["method"] for frame in session.requests}
+    assert asked == {"item/commandExecution/requestApproval", "item/fileChange/requestApproval"}
+    for frame in session.requests:
+        assert _faults(Draft7Validator(schema), frame) == [], frame["method"]
 
 
 async def test_no_frame_of_that_session_is_longer_than_clients_can_read(server: Server) -> None:
     """Three clients of the field break for good above 64 KiB."""
     session = _Session(server)
-    await _use_everything(session)
+    await _use_everything(session, server)
     await session.close()
     for frame in (*session.notifications, *(result for _, result in session.results)):
         assert len(json.dumps(frame)) < 64 * 1024

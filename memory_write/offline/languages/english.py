@@ -106,15 +106,19 @@ ENGLISH = Lexicon(
         r"|for this (?:\w+ )?(?:run|one|only|commit|release|branch|table|page|ticket|question"
         r"|sprint|screenshot)|just for (?:this|now|today)|an? experiment|throwaway|quick hack"
         r"|of this (?:page|file|table|function)|in the draft)\b|\bfor \w+ only\b"
-        r"|\bonly for (?:this|now|today|the)\b|\b(?:battery|deadline|demo) (?:is|in)\b",
+        r"|\bonly for (?:this|now|today|the (?:demo|test|moment|release|upload))\b|\b(?:battery"
+        r"|deadline|demo) (?:is|in)\b",
         r"\b(?:just |only )?(?:this|that) (?:once|time|one time)\b",
         r"\bfor (?:now|today|this (?:one|once|commit|task|change|pr|run|time|test|file|function"
         r"|session|moment|demo))\b",
         r"\b(?:right now|at the moment|temporarily|for the moment|for the time being|today only"
-        r"|until (?!further|it\b|they\b|everything|(?:the|our) next (?:major|minor|lts|version)"
-        r"|v?\d|\S+ (?:ships|lands|is out|is released))"
+        r"|until (?=(?:i|i'm|i've|i'll|you|tomorrow|tonight|later|then|noon|lunch|monday|tuesday"
+        r"|wednesday|thursday|friday|saturday|sunday|next (?:week|month|monday|sprint)|this|\d"
+        r"|after|the (?:demo|meeting|call|release|review|weekend|end|fix|deploy|launch)|we're|we've"
+        r"|we (?:know|have|decide|hear|talk|meet|fix|sort))\b)"
         r"|just now|as a one-?off|one-?off|an exception|in this case|here only"
-        r"|only here|tonight|tomorrow|this (?:week|morning|afternoon|evening|month|sprint))\b",
+        r"|(?<!not[ ])only here|tonight|tomorrow|this (?:week|morning|afternoon|evening|month"
+        r"|sprint))\b",
         r"\btoday\b",
     ),
     others=pattern(
@@ -123,7 +127,8 @@ ENGLISH = Lexicon(
         r" (?:says?|claims?|wants?|requires?|states?|demands?)\b",
         r"^(?:paper|article|book|post|thread|video) i (?:read|saw|found|watched)\b",
         r"^(?:the|my|our) \w+'s (?:rule|motto|advice|opinion|view|theory|habit)\b",
-        r"\byou (?:also |just |once )?(?:said|told|suggested|recommended|mentioned|claimed|wrote"
+        r"(?<!rather[ ])\byou (?:also |just |once )?(?:said|told|suggested|recommended|mentioned"
+        r"|claimed|wrote"
         r"|stated)\b",
         r"^(?:the|my|our|a|an|some|every) (?!team\b|user\b)\w+ (?:wants|would like|insists"
         r"|demands|prefers|hates|loves|likes|asks|wishes|requests)\b",
@@ -140,7 +145,8 @@ ENGLISH = Lexicon(
         r"|so that|which)\b",
         r"^(?!i\b|we\b)(?:[\w'&.-]+,? ){1,6}mentioned\b",
         r"^(?!(?:(?:as|like|what|when|that|because|well|and|but) )*(?:i|we|i've"
-        r"|we've)\b)(?!.*\bthe user\b)(?:[\w'&.-]+,? ){1,6}(?:says|said|wrote|thinks|thought"
+        r"|we've)\b)(?!.*\bthe user\b)(?!on second\b)(?:[\w'&.-]+,? ){1,6}(?:says|said|wrote"
+        r"|thinks|thought"
         r"|claims|claimed|suggests|suggested|recommends|insists|reckons?|argues|believes?"
         r"|complains?|complained|tweeted|posted|commented|keeps? saying)\b(?! (?:before|already"
         r"|to (?:me|you)))",

@@ -66,6 +66,6 @@ BOUND = (
     r"(?:at most|at least|no more than|no longer than|not longer than|no fewer than|shorter than"
     r"|longer than|limited to|under|below|within|up to|max(?:imum)?|only|never|always|kept|short"
     r"|to (?:one|two|three|four|five|ten|twenty|thirty|forty|fifty|a|\d+)|small|concise|brief"
-    r"|simple|lower-?case|upper-?case|in (?:the )?\w+(?: \w+)? ?(?:tense|mood"
-    r"|english|case)?)"
+    r"|simple|lower-?case|upper-?case|in (?:the )?\w+(?: \w+)? (?:tense|mood"
+    r"|english|case)|in english)"
 )

@@ -50,12 +50,15 @@ FRENCH = Lexicon(
         r"|jamais|je|nous|tu|les) ?\w+|\b(?:supposons|admettons"
         r"|imaginons|un jour|il faudrait|on irait|hypothétiquement|en théorie|au cas où)\b",
         r"^je (?:crois|soupçonne)\b|^je pense qu",
+        r"\bauraient\b|\baurait\b",
         r"^(?:supposons|imagine|imaginons|disons|admettons|par exemple|et si)\b",
         r"\b(?:peut-être|pourrait|pourrions|serait|probablement|éventuellement|je pense à)\b",
         r"^si (?:je|j'|nous|on) ?(?:utilisai|avai|étai|préférai|vivai|habitai)",
     ),
     once=pattern(
-        r"\b(?:juste (?:un essai|pour|cette)|(?!^)pour (?:voir|tester|essayer|ce \w+(?:-là)?"
+        r"\b(?:juste (?:un essai|pour|cette)|(?!^)pour (?:voir|tester|essayer"
+        r"|ce (?:\w+-là|ticket|test|commit|fichier|tableau|graphique|message|mail|run|essai"
+        r"|coup|sprint|mois|jour|build|lot|rapport|correctif|merge|push|déploiement|poster)"
         r"|cette \w+-(?:là|ci)|la (?:capture|démo|réunion))|un instant|(?:deux|cinq"
         r"|quelques) (?:minutes|secondes)|c'est (?:juste )?(?:un essai|pour (?:voir|aujourd'hui"
         r"|tester))|provisoire\w*|temporaire\w*|je (?:remettrai|remets|changerai|l'enlèverai)"
@@ -64,7 +67,7 @@ FRENCH = Lexicon(
         r"|exceptionnellement|temporairement|pour cette fois|en ce moment)\b",
     ),
     others=pattern(
-        r"^(?:le|la|les|un|une|mon|ma|notre|l')? ?\w+ (?:voudrait|aimerait|souhaiterait|souhaite"
+        r"^(?:le|la|les|un|une|mon|ma|notre|l') ?\w+ (?:voudrait|aimerait|souhaiterait|souhaite"
         r"|réclame|exige|préfère|demande|trouve)\b",
         r"^(?:mon|ma|notre|nos|mes|le|la|les|un|une) (?:\w+ )?(?:mari|femme|chef|cheffe|clients?"
         r"|utilisateurs?|designer|fournisseur|prof|professeur|tuteur|collègues?|ami|amie|sœur"

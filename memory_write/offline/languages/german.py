@@ -59,7 +59,7 @@ GERMAN = Lexicon(
         r"\b(?:nur|mal) (?:für|in) (?:diese[nrsm]?|den|die|das|dem) \w+|\btestweise|\bprobeweise"
         r"|\bkurz (?:auf|mal|in|an)\b|\bich (?:schau|teste|probiere|stelle"
         r"|mach\w*) (?:es )?(?:nur|mal|nachher|gleich|danach)\b|\bfür den (?:test|moment"
-        r"|augenblick)\b|\bdieses eine mal\b|\bnur für\b|\bauf einmal\b|\bfürs erste\b"
+        r"|augenblick)\b|\bdieses eine mal\b|\bnur für\b|\bfürs erste\b"
         r"|\bzum testen\b|\bhinterher\b|\bmal nur\b",
         r"\b(?:diesmal|dieses mal|nur (?:heute|jetzt|dieses mal|hier)|heute|vorerst|ausnahmsweise"
         r"|im moment|momentan|(?<!ich[ ])gerade|vorübergehend|einmalig|für jetzt)\b",
@@ -85,11 +85,13 @@ GERMAN = Lexicon(
         r"\b(?:readme|doku(?:mentation)?|handbuch|log|fehler|ausgabe|datei|seite|artikel|er|sie|man"
         r"|kollegin?|chef|kunde|tool|assistent|du|es) (?:sagt|sagte|sagst|schreibt|empfiehlt|meint"
         r"|meinte|behauptet|will|steht|zeigt|schlägst)\b",
+        r"\b(?:steht|stand|heißt es),? qq",
         r"\b(?:laut|angeblich|im readme steht|dort steht|da steht)\b",
         r"^(?:mein|meine|unser|unsere) (?:kollege|kollegin|chef|chefin|freund|freundin|kunde)\b",
     ),
     denied=pattern(
-        r"\b(?:egal(?! (?:wie|was|wo))|muss(?:t)? nicht|müssen nicht|brauchst nicht|nicht nötig"
+        r"\b(?:egal(?! (?:wie|was|wo|in|ob|welch\w*|für|bei|auf)\b)|muss(?:t)? nicht|müssen nicht"
+        r"|brauchst nicht|nicht nötig"
         r"|noch nicht entschieden"
         r"|nicht entschieden|hab\w* (?:ich )?nie (?:gesagt|erwähnt|verlangt|gewollt|behauptet)"
         r"|keine präferenz|schon gut|vergiss es)\b"

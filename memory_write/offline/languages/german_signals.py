@@ -21,6 +21,8 @@ GERMAN_SIGNALS = Signals(
         r"|brauchst|solltest|werden|wird|nutzen|verwenden|benutzen|mag|fass|ändere|mach|erkläre"
         r"|schreib|lösche|füge|änder|fasse|rühr|nenn) (?:[\wäöüß.-]+,? ){0,5}?(?:nicht|keine?n?"
         r"|nichts|nie|niemals)\b",
+        r"\bkeine?n? [\wäöüß-]+ mehr\b|\b\w+en sie (?:[\wäöüß-]+ ){0,4}(?:nicht|keine?n?|nie)\b"
+        r"|\bfinger weg\b",
         r"\bnicht (?:anfassen|anzufassen|verwenden|ändern|löschen|überschreiben|committen|pushen)"
         r"\b",
     ),

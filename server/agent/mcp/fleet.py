@@ -20,7 +20,7 @@ from server.agent.mcp.values import (
 )
 from server.agent.tools.base import ToolSet
 from server.agent.tools.stage import Elicitation, Stage
-from server.mcp_settings import McpServerSettings
+from server.mcp_settings import McpLeftOut, McpServerSettings
 from state.ids import ThreadId
 
 TellStatus = Callable[[ThreadId, McpStatus], None]
@@ -43,10 +43,13 @@ class McpFleet:
         self,
         servers: Sequence[McpServerSettings],
         *,
+        left_out: Sequence[McpLeftOut] = (),
         limits: McpLimits | None = None,
         tell: TellStatus,
     ) -> None:
+        """`left_out` are those that are wanted and cannot be started; each thread is told."""
         self.servers: Mapping[str, McpServerSettings] = {one.name: one for one in servers}
+        self._left_out = tuple(left_out)
         self._limits = limits or McpLimits()
         self._tell = tell
         self._crews: dict[ThreadId, _Crew] = {}
@@ -56,9 +59,16 @@ class McpFleet:
 
         Raises: McpServerMissing.
         """
-        if not self.servers:
+        if not self.servers and not self._left_out:
             return
-        crew = self._crews.setdefault(thread_id, _Crew())
+        if thread_id not in self._crews:
+            self._crews[thread_id] = _Crew()
+            for one in self._left_out:
+                self._tell(thread_id, McpStatus(name=one.name, state="failed", error=one.reason))
+        crew = self._crews[thread_id]
+        for one in self._left_out:
+            if one.required:
+                raise McpServerMissing(one.name, one.reason)
         for name, settings in self.servers.items():
             known = crew.connections.get(name)
             again = known is None or (known.status.state == "ready" and not known.alive)

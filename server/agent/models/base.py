@@ -91,6 +91,23 @@ class ReasoningDelta:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FreeCallStarted:
+    """A call of a tool begins whose input is free text; the whole comes as an `OutputItem`."""
+
+    item_id: str
+    call_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreeCallDelta:
+    """The next piece of its input."""
+
+    item_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutputItem:
     """A finished item, as it must be sent back to the model later."""
 
@@ -108,7 +125,14 @@ class Completed:
 
 
 ModelEvent = (
-    MessageStarted | MessageDelta | ReasoningStarted | ReasoningDelta | OutputItem | Completed
+    MessageStarted
+    | MessageDelta
+    | ReasoningStarted
+    | ReasoningDelta
+    | FreeCallStarted
+    | FreeCallDelta
+    | OutputItem
+    | Completed
 )
 
 

@@ -15,6 +15,7 @@ from memory_write.offline.asked import holds_secret_to_remember, to_forget, to_r
 from memory_write.offline.recap import group_name
 from memory_write.offline.terms import shown_words
 from server.agent.models.offline_pointers import citable, from_recaps, pointers
+from server.agent.models.offline_ranked import QUERY_CHARS_MAX, TOOL, from_ranked
 from server.agent.models.offline_recall import (
     HANDBOOK,
     WINDOW_LINES,
@@ -108,6 +109,20 @@ def _slug(note: str) -> str:
 
 
 def _recall(asked: Asked) -> Call | Answer:
+    """From what was stated; where that has no answer, from the best of all that memory holds."""
+    found = _stated(asked)
+    if isinstance(found, Call):
+        return found
+    if not found and TOOL in asked.tools and subject(asked.text):
+        ranked = asked.result(TOOL)
+        if ranked is None:
+            query = {"query": asked.text[:QUERY_CHARS_MAX]}
+            return Call(TOOL, json.dumps(query, ensure_ascii=False))
+        found = from_ranked(asked.text, ranked.value or {})
+    return Answer(_answer(asked, found))
+
+
+def _stated(asked: Asked) -> Call | list[Recalled]:
     wanted = subject(asked.text)
     searched = asked.result("search")
     pages = [one for one in asked.results if one.name == "read"]
@@ -120,7 +135,7 @@ def _recall(asked: Asked) -> Call | Answer:
         if pointers(asked.summary):
             noted = from_notes(found or {})
             known = from_recaps(asked.summary, found or {})
-            return Answer(_answer(asked, best(asked.text, [*noted, *known], cwd=asked.cwd)))
+            return best(asked.text, [*noted, *known], cwd=asked.cwd)
         if not pages and (not wanted or (found is not None and found.get("matches"))):
             return _read(1, LINES_MAX)
         if len(pages) == 1 and found is not None and is_cut(pages[0].value or {}):
@@ -132,7 +147,7 @@ def _recall(asked: Asked) -> Call | Answer:
             candidates += _statements(page.value or {})
     if not candidates:
         candidates = from_summary(asked.summary)
-    return Answer(_answer(asked, best(asked.text, candidates, cwd=asked.cwd)))
+    return best(asked.text, candidates, cwd=asked.cwd)
 
 
 def _read(line: int, lines: int) -> Call:
@@ -154,7 +169,9 @@ def _answer(asked: Asked, found: Sequence[Recalled]) -> str:
             f"{IAM} I found nothing about this in memory{rest}. "
             "With a model provider configured, a model would answer here."
         )
-    lines = [f"{IAM} This is what I remember about it:", *(_line(one) for one in found)]
+    known = found[0].stated
+    what = "This is what I remember about it:" if known else "Memory has this about it:"
+    lines = [f"{IAM} {what}", *(_line(one) for one in found)]
     if not is_question:
         lines += ["", "I cannot do the task itself; a model with this memory would start from it."]
     cited = citable(found, asked.summary)
@@ -169,7 +186,9 @@ def _line(one: Recalled) -> str:
 
 def citation(found: Sequence[Recalled]) -> str:
     """The one citation block of an answer."""
-    entries = [f"{one.path}:{one.line}-{one.line}|note=[{_note(one.text)}]" for one in found]
+    entries = [
+        f"{one.path}:{one.line}-{one.last_line or one.line}|note=[{_note(one)}]" for one in found
+    ]
     ids = dict.fromkeys(thread for one in found for thread in one.thread_ids)
     return "\n".join(
         (
@@ -185,7 +204,8 @@ def citation(found: Sequence[Recalled]) -> str:
     )
 
 
-def _note(text: str) -> str:
-    plain = _UNSAFE_NOTE.sub(" ", text)
+def _note(one: Recalled) -> str:
+    plain = _UNSAFE_NOTE.sub(" ", one.text)
     short = plain if len(plain) <= 60 else plain[:60].rsplit(" ", 1)[0] + " …"
-    return f"stated by the user: {' '.join(short.split())}"
+    said = " ".join(short.split())
+    return f"stated by the user: {said}" if one.stated else said

@@ -37,7 +37,7 @@ _ABOUT = frozenset(
     "rule preference like kind sort anything something everything current question again usual "
     "repository codebase answer mind keep what who how choose".split()
 )
-_GENERIC = frozenset(
+GENERIC = frozenset(
     "run write work name add show start set put check build do go read file".split()
 )
 _WIDER_FORMS: Mapping[str, tuple[str, ...]] = {
@@ -87,6 +87,10 @@ class Recalled:
     line: int
     cwd: str
     thread_ids: tuple[str, ...] = ()
+    last_line: int | None = None
+    """Where it stands over several lines."""
+    stated: bool = True
+    """Whether the user is known to have said it."""
 
 
 def subject(question: str) -> frozenset[str]:
@@ -119,13 +123,18 @@ def _alike(term: str, said: Iterable[str]) -> str | None:
     return None
 
 
+def widened(term: str) -> frozenset[str]:
+    """Other words that answer a question for this one."""
+    return frozenset(_WIDER.get(term, ()))
+
+
 def _without_foreign_heads(question: str, wanted: frozenset[str], said: frozenset[str]) -> set[str]:
     """The wanted words but for heads whose qualifier the statement does not have."""
     ordered = words(question)
     foreign = {
         head
         for qualifier, head in pairwise(ordered)
-        if head in _HEADS and qualifier in wanted - _GENERIC and qualifier not in said
+        if head in _HEADS and qualifier in wanted - GENERIC and qualifier not in said
     }
     return set(wanted - foreign)
 
@@ -139,11 +148,11 @@ def queries(question: str) -> tuple[str, ...]:
     typed = [word for word in shown_words(question, count_max=40) if stem(word) in wanted]
     odd = [word for word in typed if not word.startswith(stem(word))]
     wider = {other for term in wanted for other in _WIDER.get(term, ())}
-    special = sorted(wanted - _GENERIC, key=lambda term: (-len(term), term))
+    special = sorted(wanted - GENERIC, key=lambda term: (-len(term), term))
     parts: list[str] = []
     if _is_german(question):
         parts = [part for term in special for part in (_root(term), term[:_PART_CHARS_MIN])]
-    every = (*special, *odd, *parts, *sorted(wanted & _GENERIC), *sorted(wider - wanted))
+    every = (*special, *odd, *parts, *sorted(wanted & GENERIC), *sorted(wider - wanted))
     return tuple(dict.fromkeys(every))[:QUERIES_MAX]
 
 
@@ -270,14 +279,14 @@ def _score(
     german: bool,
 ) -> float:
     """Words in common, rare ones weighing more; only generic ones count for little."""
-    specific = bool(wanted - _GENERIC)
+    specific = bool(wanted - GENERIC)
     score = 0.0
     hit = False
     for term in wanted:
-        weight = GENERIC_WEIGHT if term in _GENERIC else 1.0
+        weight = GENERIC_WEIGHT if term in GENERIC else 1.0
         if term in said:
             score += weight * (1 + 1 / common[term])
-            hit = hit or term not in _GENERIC
+            hit = hit or term not in GENERIC
             continue
         wider = [other for other in _WIDER.get(term, ()) if other in said]
         if wider:

@@ -8,9 +8,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from server.agent.errors import ProviderFailed
+from server.agent.errors import OVERLOADED_STATUSES, ProviderFailed
 from server.agent.models.base import (
     Completed,
+    FreeCallDelta,
+    FreeCallStarted,
     MessageDelta,
     MessageStarted,
     ModelEvent,
@@ -102,6 +104,8 @@ def _model_event(
                 summary_index=index if isinstance(index, int) and 0 <= index < 256 else 0,
                 text=_text(raw, "delta"),
             )
+        case "response.custom_tool_call_input.delta":
+            return FreeCallDelta(item_id=_text(raw, "item_id"), text=_text(raw, "delta"))
         case "response.completed":
             response = _mapping(raw.get("response"))
             return Completed(
@@ -129,6 +133,12 @@ def _started(item: Any) -> ModelEvent | None:
             )
         case {"type": "reasoning", **rest}:
             return ReasoningStarted(item_id=str(rest.get("id") or ""))
+        case {"type": "custom_tool_call", **rest}:
+            return FreeCallStarted(
+                item_id=str(rest.get("id") or ""),
+                call_id=str(rest.get("call_id") or ""),
+                name=str(rest.get("name") or ""),
+            )
         case _:
             return None
 
@@ -198,10 +208,11 @@ def status_failed(
         return ProviderFailed("unauthorized", said, http_status=status)
     if status == 404 and (code == "model_not_found" or "model" in said.lower()):
         return ProviderFailed("modelNotFound", said, http_status=status)
-    if status == 429 or status >= 500 or status in (408, 409):
-        kind = "serverOverloaded" if status in (503, 529) else "internalServerError"
+    is_overloaded = status in OVERLOADED_STATUSES or code in _OVERLOADED_CODES
+    if is_overloaded or status == 429 or status >= 500 or status in (408, 409):
+        kind = "serverOverloaded" if is_overloaded else "internalServerError"
         return ProviderFailed(
-            "rateLimitExceeded" if status == 429 else kind,
+            "rateLimitExceeded" if status == 429 and not is_overloaded else kind,
             said,
             retryable=True,
             http_status=status,

@@ -39,6 +39,8 @@ _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 CANNOT_START = 126
 _KILL_ROUNDS_MAX = 10_000
+_STOP_ROUNDS_MAX = 200
+_LOOK_MS = 200
 
 
 class Spec:
@@ -93,7 +95,9 @@ def main() -> None:
     if child == 0:
         _become(spec, control_fd)
     _let_go_of_the_streams()
-    status = _watched(child, control_fd, told)
+    # User id 0 is never refused a process by the kernel, so its are counted here.
+    counted = spec.limits.get("RLIMIT_NPROC") if os.geteuid() == 0 else None
+    status = _watched(child, control_fd, told, counted)
     _kill_the_rest()
     os._exit(status)
 
@@ -109,19 +113,52 @@ def _let_go_of_the_streams() -> None:
         os.dup2(null, stream)
 
 
-def _watched(child: int, control_fd: int, told: int) -> int:
+def _watched(child: int, control_fd: int, told: int, processes_max: "int | None") -> int:
     """The command's exit status; 137 when it had to be killed."""
+    lowest = tasks_of_the_machine()
     poll = select.poll()
     poll.register(control_fd, select.POLLHUP | select.POLLERR)
     poll.register(told, select.POLLIN)
     while True:
-        ready = {descriptor for descriptor, _ in poll.poll()}
+        look = None if processes_max is None else _LOOK_MS
+        ready = {descriptor for descriptor, _ in poll.poll(look)}
         if told in ready:
             os.read(told, 4_096)
         if (status := _reaped(child)) is not None:
             return status
         if control_fd in ready:
             return 128 + signal.SIGKILL
+        if processes_max is not None:
+            now = tasks_of_the_machine()
+            lowest = min(lowest, now)
+            crowded = now - lowest > processes_max
+            if crowded and len(descendants(os.getpid())) > processes_max:
+                _stop_them()
+                return 128 + signal.SIGKILL
+
+
+def tasks_of_the_machine() -> int:
+    """How many tasks the machine has, threads among them; 0 where it does not say."""
+    try:
+        with open("/proc/loadavg", "rb") as file:
+            return int(file.read().split()[3].partition(b"/")[2])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _stop_them() -> None:
+    """Until none of them runs: what is stopped starts nothing more, so that killing ends."""
+    stopped: set[int] = set()
+    for _ in range(_STOP_ROUNDS_MAX):
+        running = set(descendants(os.getpid())) - stopped
+        if not running:
+            return
+        for pid in running:
+            try:
+                os.kill(pid, signal.SIGSTOP)
+            except OSError:
+                continue
+        stopped |= running
 
 
 def _reaped(child: int) -> int | None:
@@ -144,14 +181,15 @@ def _kill_the_rest() -> None:
             os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
             return
-        for pid in _descendants(os.getpid()):
+        for pid in descendants(os.getpid()):
             try:
                 os.kill(pid, signal.SIGKILL)
             except OSError:
                 continue
 
 
-def _descendants(root: int) -> list[int]:
+def descendants(root: int) -> list[int]:
+    """The processes that this one started, itself or through others."""
     parents: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():

@@ -54,6 +54,8 @@ class Launch:
     fds: tuple[int, ...]
     control: int | None
     confined_by: Means | None
+    processes_max: int | None = None
+    """Whoever started it ends it beyond that; None where the kernel or the helper counts."""
 
     def release(self) -> None:
         """Close what only the child needs."""
@@ -103,6 +105,7 @@ def wrapped(
         fds=(args_fd, filter_fd),
         control=None,
         confined_by="bubblewrap",
+        processes_max=limits.processes_max if os.geteuid() == 0 else None,
     )
 
 

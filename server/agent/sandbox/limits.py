@@ -5,11 +5,24 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SurveyLimits:
+    """Bounds of the look for repositories inside writable folders, before each command.
+
+    The nearest folders are looked at first, so what lies beyond is deep or one of very many.
+    """
+
+    folders_max: int = 1_000
+    entries_max: int = 20_000
+    depth_max: int = 8
+    found_max: int = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxLimits:
     """Generous for builds, narrow enough that a runaway does not take the machine along."""
 
     processes_max: int = 4_096
-    """Of the sandbox; not counted by the kernel where the server runs as root."""
+    """Of the sandbox; where the server runs as root the kernel does not count, so we do."""
     private_bytes_max: int = 16 << 30
     """Writable private memory; what is only reserved does not count."""
     file_bytes_max: int = 16 << 30

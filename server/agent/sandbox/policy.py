@@ -118,6 +118,9 @@ class Reach:
     open_folders: tuple[Path, ...] = ()
     """Folders whose plain subfolders may be written, and they themselves not."""
     protected: tuple[Path, ...] = ()
+    searched: tuple[Path, ...] = ()
+    """Writable folders in which places of `PROTECTED_NAMES` are read-only at any depth, as far as
+    they are found when a command starts; temporary folders are not among them."""
     hidden: tuple[Path, ...] = ()
     shown: tuple[Path, ...] = ()
     network: bool = False
@@ -200,10 +203,15 @@ def _confined(
         writable=plain,
         open_folders=tuple(one for one in roots if one == places.user_home),
         protected=tuple(one / name for one in plain for name in PROTECTED_NAMES),
+        searched=tuple(one for one in plain if one not in _temporary(places) or one == cwd),
         hidden=hidden_places(places),
         shown=(*_shown(cwd, roots, places), *(one for one in readable)),
         network=network,
     )
+
+
+def _temporary(places: Places) -> tuple[Path, ...]:
+    return (Path("/tmp"), *(() if places.tmpdir is None else (places.tmpdir,)))  # noqa: S108
 
 
 def hidden_places(places: Places) -> tuple[Path, ...]:
@@ -224,6 +232,9 @@ def writable_by(reach: Reach, path: Path) -> bool:
     """Whether a command with this reach may write there, for tools that write by themselves."""
     if any(_within(path, one) for one in reach.protected):
         return False
+    for root in (one for one in reach.searched if _within(path, one)):
+        if any(part in PROTECTED_NAMES for part in path.relative_to(root).parts):
+            return False
     hidden = [one for one in reach.hidden if _within(path, one)]
     if any(not any(_within(path, s) and _within(s, one) for s in reach.shown) for one in hidden):
         return False

@@ -23,7 +23,7 @@ from server.agent.sandbox.launch import (
     unconfined,
     wrapped,
 )
-from server.agent.sandbox.limits import SandboxLimits
+from server.agent.sandbox.limits import SandboxLimits, SurveyLimits
 from server.agent.sandbox.policy import (
     Places,
     Policy,
@@ -92,6 +92,7 @@ class Sandbox:
         """With `proved`, what an earlier probe on this machine found is not looked for again."""
         self._places = places
         self._limits = limits
+        self._survey = SurveyLimits()
         self._wanted = tuple(means)
         self._status: Ready | Missing | None = proved
         self._probing = asyncio.Lock()
@@ -180,7 +181,7 @@ class Sandbox:
 
     def _confined(self, command: Command, reach: Reach, by: Ready) -> Launch:
         """Looks at files: not on the event loop."""
-        ground, machine = survey(reach), MACHINES[platform.machine()]
+        ground, machine = survey(reach, self._survey), MACHINES[platform.machine()]
         if by.means == "landlock":
             return landlocked(command, ground, machine, limits=self._limits)
         bwrap = program_path("bwrap")

@@ -2,9 +2,11 @@
 
 import os
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import PurePosixPath as Path
 
-from server.agent.sandbox.policy import Reach
+from server.agent.sandbox.limits import SurveyLimits
+from server.agent.sandbox.policy import PROTECTED_NAMES, Reach
 
 POINTER_BYTES_MAX = 4_096
 
@@ -27,13 +29,14 @@ class Ground:
         return (*self.hidden_folders, *self.hidden_files)
 
 
-def survey(reach: Reach) -> Ground:
+def survey(reach: Reach, limits: SurveyLimits) -> Ground:
     """Look at every place; what is missing, or leads elsewhere by a link, is settled here."""
     writable = [_real(one) for one in reach.writable]
     writable += [part for one in reach.open_folders for part in _plain_folders(_real(one))]
     writable = [one for one in dict.fromkeys(writable) if os.path.isdir(one)]
     hidden = [one for one in dict.fromkeys(map(_real, reach.hidden)) if os.path.lexists(one)]
     protected = [str(one) for one in reach.protected if os.path.lexists(one)]
+    protected += _nested([_real(one) for one in reach.searched], hidden, limits)
     protected += [folder for one in protected if (folder := _git_folder(one)) is not None]
     return Ground(
         cwd=_real(reach.cwd),
@@ -59,6 +62,41 @@ def _plain_folders(folder: str) -> list[str]:
                 for entry in entries
                 if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
             )
+    except OSError:
+        return []
+
+
+def _nested(roots: list[str], hidden: list[str], limits: SurveyLimits) -> list[str]:
+    """Repositories and settings below these folders, the nearest first, within the bounds.
+
+    Links are not followed: what they lead to is found where it lies, or cannot be written.
+    """
+    level, found, seen = list(dict.fromkeys(roots)), list[str](), set[str]()
+    folders, entries = limits.folders_max, limits.entries_max
+    for _ in range(limits.depth_max):
+        below: list[str] = []
+        for folder in level:
+            if folders <= 0 or entries <= 0 or len(found) >= limits.found_max:
+                return found[: limits.found_max]
+            if folder in seen or folder in hidden:
+                continue
+            seen.add(folder)
+            folders -= 1
+            for entry in _entries(folder, entries):
+                entries -= 1
+                if entry.name in PROTECTED_NAMES:
+                    if not entry.is_symlink():
+                        found.append(entry.path)
+                elif entry.is_dir(follow_symlinks=False):
+                    below.append(entry.path)
+        level = sorted(below)
+    return found[: limits.found_max]
+
+
+def _entries(folder: str, entries_max: int) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(islice(entries, entries_max))
     except OSError:
         return []
 

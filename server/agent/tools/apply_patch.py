@@ -10,7 +10,7 @@ from typing import Any
 from server.agent.approvals import Ask, Need, Refuse, file_change_need
 from server.agent.tools.patch import PatchRefused, read_patch
 from server.agent.tools.patch_files import PlannedChange, carry_out, plan
-from server.agent.tools.roots import kept_paths, writable_roots
+from server.agent.tools.roots import kept_inside, kept_paths, writable_roots
 from server.agent.tools.stage import (
     Accepted,
     AskFailed,
@@ -127,12 +127,13 @@ def _planned(text: str, cwd: str) -> tuple[PlannedChange, ...]:
 def _need(changes: Sequence[PlannedChange], stage: Stage, kept: tuple[str, ...]) -> Need:
     settings = stage.settings
     roots = writable_roots(settings.sandbox_policy, settings.cwd, tmpdir=None)
+    paths = [path for change in changes for path in change.paths]
     return file_change_need(
-        [path for change in changes for path in change.paths],
+        paths,
         approval_policy=settings.approval_policy,
         sandbox_policy=settings.sandbox_policy,
         writable_roots=roots,
-        protected=(*kept_paths(roots), *kept),
+        protected=(*kept_paths(roots), *kept_inside(roots, paths), *kept),
         grants=stage.grants,
     )
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from server.agent.sandbox.crowd import until_crowded
 from server.agent.sandbox.launch import Launch
 
 Stream = Literal["stdout", "stderr"]
@@ -34,6 +35,8 @@ class ProcessLimits:
     close_wait_s: float = 2.0
     """Wait for the end of the streams after the command ended."""
     kill_wait_s: float = 5.0
+    crowd_look_s: float = 0.2
+    """Between two looks at how many processes it has, where the kernel does not count them."""
     stdin_bytes_max: int = 1_048_576
     """Written and not yet taken by the command."""
 
@@ -58,6 +61,7 @@ class Process:
         stdin: int | None,
         is_terminal: bool,
         limits: ProcessLimits,
+        sink: Sink,
     ) -> None:
         self._process = process
         self._control = launch.control
@@ -73,6 +77,11 @@ class Process:
         self.ended = asyncio.Event()
         """Set when it ended and everything it printed was read."""
         self._deadline: asyncio.TimerHandle | None = None
+        self._sink = sink
+        self._crowd: asyncio.Task[None] | None = None
+        if launch.processes_max is not None:
+            guard = self._end_crowded(launch.processes_max)
+            self._crowd = asyncio.create_task(guard, name=f"processes of {process.pid}")
         self._task = asyncio.create_task(self._wait(), name=f"process {process.pid}")
 
     @property
@@ -155,8 +164,17 @@ class Process:
         asyncio.get_running_loop().remove_writer(stdin)
         os.close(stdin)
 
+    async def _end_crowded(self, processes_max: int) -> None:
+        pid, look_s = self._process.pid, self._limits.crowd_look_s
+        await until_crowded(pid, processes_max=processes_max, look_s=look_s)
+        told = f"memoryd: the command was ended: it had more than {processes_max} processes\n"
+        self._sink("stderr", told.encode())
+        self.kill()
+
     async def _wait(self) -> None:
         code = await self._process.wait()
+        if self._crowd is not None:
+            self._crowd.cancel()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._limits.close_wait_s):
                 for reader in self._readers:
@@ -256,7 +274,7 @@ async def start_process(
     readers = [_Reader(descriptor, stream, sink, limits) for descriptor, stream in ends.ours]
     return Process(
         process, launch, readers=readers, stdin=ends.stdin, is_terminal=terminal is not None,
-        limits=limits,
+        limits=limits, sink=sink,
     )  # fmt: skip
 
 

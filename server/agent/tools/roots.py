@@ -27,3 +27,14 @@ def writable_roots(policy: Mapping[str, Any], cwd: str, *, tmpdir: str | None) -
 def kept_paths(roots: Sequence[str]) -> tuple[str, ...]:
     """What inside these folders may not be written all the same."""
     return tuple(os.path.join(root, name) for root in roots for name in KEPT_IN_ROOTS)
+
+
+def kept_inside(roots: Sequence[str], paths: Sequence[str]) -> tuple[str, ...]:
+    """Of these paths those that lie in such a place at any depth below a writable folder."""
+    return tuple(
+        path
+        for path in paths
+        for root in roots
+        if path.startswith(f"{root.rstrip('/')}/")
+        and any(part in KEPT_IN_ROOTS for part in path[len(root) :].split("/"))
+    )

@@ -19,7 +19,7 @@ select file_id, path, stamp, digest, units, words from search_files where versio
 select file_id, first_unit, units from search_files where version = :version and path = :path;
 
 -- name: any_unit
-select stems from search_units order by unit_id desc limit 1;
+select heading_stems, stems from search_units order by unit_id desc limit 1;
 
 -- name: last_unit
 select max(unit_id) as unit_id from search_units where unit_id between :first and :last;
@@ -44,10 +44,11 @@ update search_files set stamp = '' where file_id = :file_id;
 delete from search_files where file_id = :file_id;
 
 -- name: some_of_file
-select unit_id, stems from search_units where file_id = :file_id order by unit_id limit :most;
+select unit_id, length, heading_stems, stems from search_units
+where file_id = :file_id order by unit_id limit :most;
 
 -- name: drop_stems
-insert into search_stems (search_stems, rowid, stems) values ('delete', :unit_id, :stems);
+insert into search_stems (search_stems, rowid, stems) values ('delete', :place, :stems);
 
 -- name: drop_unit
 delete from search_units where unit_id = :unit_id;
@@ -55,15 +56,15 @@ delete from search_units where unit_id = :unit_id;
 -- name: add_unit
 insert into search_units (
     unit_id, file_id, begin_byte, end_byte, first_line, last_line, mark, headings, at_ms,
-    thread_ids, cwd, length, stems
+    thread_ids, cwd, length, heading_stems, stems
 )
 values (
     :unit_id, :file_id, :begin_byte, :end_byte, :first_line, :last_line, :mark, :headings, :at_ms,
-    :thread_ids, :cwd, :length, :packed
+    :thread_ids, :cwd, :length, :heading_stems, :stems
 );
 
 -- name: add_stems
-insert into search_stems (rowid, stems) values (:unit_id, :stems);
+insert into search_stems (rowid, stems) values (:place, :stems);
 
 -- name: merge
 -- Work through so many pages of what was deleted; a negative number begins anew.
@@ -71,9 +72,6 @@ insert into search_stems (search_stems, rank) values ('merge', :pages);
 
 -- name: changes
 select total_changes() as changes;
-
--- name: clear_stems
-insert into search_stems (search_stems) values ('delete-all');
 
 -- name: drop_stems_table
 drop table if exists search_stems;
@@ -97,49 +95,58 @@ delete from search_files;
 
 -- name: frequencies
 -- In how many units each of these stems stands, over all versions.
-select v.term, v.doc from json_each(:stems) s
-cross join search_vocabulary v on v.term = s.value;
+select v.term, v.doc from json_each(:words) w
+cross join search_vocabulary v on v.term = w.value;
 
--- name: candidates
--- The best of at most so many units that hold one of the stems, roughly in that order.
-select unit_id from (
-    select rowid as unit_id, bm25(search_stems) as badness from search_stems
+-- name: best_by_index
+-- The best of at most so many places that hold one of the stems, as the full-text index orders them.
+select place from (
+    select rowid as place, bm25(search_stems) as badness from search_stems
     where search_stems match :match and rowid between :first and :last
-    limit :looked_at
+    limit :most
 )
-order by badness, unit_id desc limit :most;
+order by badness, place desc limit :best;
 
--- name: candidates_and_neighbours
--- The same as rows, with the units around the very best.
-with looked_at as materialized (
-    select rowid as unit_id, bm25(search_stems) as badness from search_stems
-    where search_stems match :match and rowid between :first and :last
-    limit :looked_at
-),
-best as materialized (
-    select unit_id, row_number() over (order by badness, unit_id desc) as place from looked_at
-    order by place limit :most
-),
-wanted (unit_id) as (
-    select unit_id from best
+-- name: places
+-- For each expression where it holds, the newest first, as one text: a row a place costs thrice that.
+select l.key as number, (
+    select group_concat(p.place) from (
+        select rowid - :first as place from search_stems
+        where search_stems match l.value and rowid between :first and :last
+        order by rowid desc limit :most
+    ) p
+) as places
+from json_each(:expressions) l;
+
+-- name: units_and_neighbours
+-- Units, and around some of them those beside them; the columns are those of a `UnitRow`.
+with wanted (unit_id) as (
+    select value from json_each(:unit_ids)
     union
-    select b.unit_id + s.value from best b
+    select c.value + s.value from json_each(:centres) c
     cross join json_each('[-3, -2, -1, 1, 2, 3]') s
-    where b.place <= :centres
 )
-select u.*, f.path from wanted w
+select
+    u.begin_byte, u.end_byte, u.first_line, u.last_line, u.mark, u.headings, u.at_ms, u.thread_ids,
+    u.cwd, u.heading_stems, u.stems, u.length, f.path, u.unit_id, u.file_id,
+    coalesce(case
+        when u.thread_ids = '' then 0
+        when instr(u.thread_ids, ' ') = 0 then (
+            select usage_count from outputs where version = :version and thread_id = u.thread_ids
+        )
+        else (
+            select max(o.usage_count)
+            from json_each('["' || replace(u.thread_ids, ' ', '","') || '"]') t
+            cross join outputs o on o.version = :version and o.thread_id = t.value
+        )
+    end, 0) as used
+from wanted w
 cross join search_units u on u.unit_id = w.unit_id
 cross join search_files f on f.file_id = u.file_id
 where f.version = :version;
 
--- name: units
-select u.*, f.path from json_each(:unit_ids) i
-cross join search_units u on u.unit_id = i.value
-cross join search_files f on f.file_id = u.file_id
-where f.version = :version;
-
 -- name: usage
--- The threads that were cited most, and how often.
-select thread_id, usage_count from outputs
-where version = :version and usage_count > 0
-order by usage_count desc limit :most;
+-- How often these threads were cited, those that were.
+select o.thread_id, o.usage_count from json_each(:thread_ids) t
+cross join outputs o on o.version = :version and o.thread_id = t.value
+where o.usage_count > 0;

@@ -1,6 +1,8 @@
 """How a live thread meets memory: told once, told anew, never told again what was withdrawn."""
 
+import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +10,18 @@ import pytest
 
 from server.agent.events import ItemCompleted, ReasoningSummaryDelta, TextDelta, Warned
 from server.agent.inputs import InstructionChange, MemoryChange, SettingsChange
-from server.agent.models.base import OutputItem, ReasoningDelta
+from server.agent.models.base import (
+    MessageStarted,
+    ModelEvent,
+    OutputItem,
+    Phase,
+    ReasoningDelta,
+)
+from state.database import Transaction
 from state.ids import ThreadId
 from state.rollouts.history import read_history
 from state.rollouts.recalled import NOT_KEPT
+from state.stores.threads import ThreadRow, ThreadStore
 from state.stores.withdrawal import OutsideSource
 from tests.support.rows import an_output, thread_id
 from tests.support.scripted_model import Bench, call, done, live_bench, message
@@ -124,6 +134,39 @@ async def test_only_what_the_thread_saw_in_memory_is_counted_once_a_message(benc
     assert [await uses(bench, one) for one in (ONE, TWO, unseen)] == [2, 2, 0]
 
 
+@pytest.mark.requirement("FR-R10", "MR-9-10", "MR-9-11")
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 11, 13])
+async def test_commentary_and_answer_of_one_response_are_stripped_and_counted_each(
+    bench: Bench, size: int
+) -> None:
+    """Markup that one message leaves open hides nothing of the next; one use for each message."""
+    async with bench.state.database.writing() as tx:
+        await bench.state.outputs.put(tx, an_output(1))
+    publish(bench, f"- CANARY {ONE}\n")
+    thread = await bench.thread()
+    texts = (f"I look. {cites(ONE, ONE)} <oai-mem", f"second {OPEN}<rollout_ids>{ONE}", "last")
+    events: list[ModelEvent] = []
+    for number, text in enumerate(texts):
+        phase: Phase = "commentary" if number == 0 else "final_answer"
+        for event in message(text, item_id=f"msg_{number}", deltas=-(-len(text) // size)):
+            match event:
+                case MessageStarted():
+                    event = replace(event, phase=phase)
+                case OutputItem(item=item):
+                    event = OutputItem(item={**item, "phase": phase})
+            events.append(event)
+    bench.provider.script([*events, done()])
+    await bench.say(thread, "hello")
+    shown = [one.item.body["text"] for one in bench.completed("agentMessage")]
+    assert shown == ["I look.  <oai-mem", "second ", "last"]
+    deltas = "".join(one.delta for one in bench.events if isinstance(one, TextDelta))
+    assert deltas == "".join(shown)
+    # The second message names no id: its list is not closed.
+    assert await uses(bench, ONE) == 1
+    phases = [one.item.body.get("phase") for one in bench.completed("agentMessage")]
+    assert phases == ["commentary", "final_answer", "final_answer"]
+
+
 @pytest.mark.requirement("FR-F15")
 async def test_a_private_thread_counts_nothing_and_has_no_tools(bench: Bench) -> None:
     """Also when its model knows ids from elsewhere; and it stays private over a resume."""
@@ -154,6 +197,54 @@ async def test_the_use_of_memory_can_be_turned_in_a_loaded_thread(bench: Bench) 
     await thread.memory.set_use(True)
     await bench.say(thread, "three")
     assert "CANARY" in sent(bench)
+
+
+@pytest.mark.requirement("FR-F15")
+async def test_what_is_set_while_the_first_turn_is_stored_is_stored(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mode, use and name were acknowledged then: they are in the row, and survive its loss."""
+    thread = await bench.thread()
+    put, puts = ThreadStore.put, list[str]()
+
+    async def put_and_set(store: ThreadStore, tx: Transaction, row: ThreadRow) -> None:
+        await put(store, tx, row)
+        puts.append(row.memory_mode)
+        if len(puts) == 1:
+            await thread.set_memory_mode("disabled")
+            await thread.memory.set_use(False)
+            await thread.rename("a name")
+
+    monkeypatch.setattr(ThreadStore, "put", put_and_set)
+    await bench.say(thread, "hello")
+    assert puts == ["enabled", "disabled"]
+    async with bench.state.database.reading() as read:
+        row = await bench.state.threads.get(read, thread.id)
+    assert row is not None and row == thread.draft
+    assert (row.memory_mode, row.use_memories, row.name) == ("disabled", False, "a name")
+    told = (bench.state.home.root / "journal.jsonl").read_text()
+    assert '"disabled"' in told and '"a name"' in told
+
+
+@pytest.mark.requirement("FR-F15")
+async def test_two_changes_that_wait_for_the_writer_both_stand(bench: Bench) -> None:
+    """A note on the thread that was begun before its mode changed does not bring the mode back."""
+    thread = await bench.thread()
+    await bench.say(thread, "hello")
+    async with bench.state.database.writing():
+        changes = [
+            asyncio.create_task(thread.set_memory_mode("disabled")),
+            asyncio.create_task(thread.note({"git_branch": "main"})),
+            asyncio.create_task(thread.memory.set_use(False)),
+            asyncio.create_task(thread.note({"git_sha": "abc"})),
+        ]
+        await asyncio.sleep(0)
+    await asyncio.gather(*changes)
+    async with bench.state.database.reading() as read:
+        row = await bench.state.threads.get(read, thread.id)
+    assert row is not None and row == thread.draft
+    assert (row.memory_mode, row.use_memories) == ("disabled", False)
+    assert (row.git_branch, row.git_sha) == ("main", "abc")
 
 
 @pytest.mark.requirement("FR-F16", "FR-R10", "MR-9-12")

@@ -39,11 +39,12 @@ def server(world: World) -> Iterator[Server]:
 
 
 def picture(world: World) -> dict[str, str]:
-    """Everything outside the project, with its content."""
+    """Everything outside the project, and what is kept inside it, with its content."""
+    kept = [world.work / one for one in (".git", "vendor/lib/.git", "vendor/lib/.codex", "tree")]
     return {
         str(path.relative_to(world.root)): path.read_text()
-        for folder in (world.home, world.outside, world.user, world.work / ".git")
-        for path in sorted(folder.rglob("*"))
+        for folder in (world.home, world.outside, world.user, *kept)
+        for path in sorted((folder, *folder.rglob("*")))
         if path.is_file()
     }
 

@@ -9,6 +9,7 @@ from memory_read.recall import RecallTool
 from memory_read.search import SEARCH_LIMITS, MemorySearch, SearchReply
 from state.home import Home
 from state.recovery import State
+from state.stores.search import pressed
 from tests.support.published import publish
 from tests.support.rows import an_output, thread_id
 from tests.support.searching import bytes_of, searching, settled, texts
@@ -228,6 +229,75 @@ async def test_the_full_text_index_orders_units_by_more_than_their_age(
     async with searching(state) as (index, _):
         await settled(index)
         database, store = state.database, index.store
-        [first] = await store.candidates(database, "v1", ["walrus", "key"], most=1)
+        [first] = await store.best_by_index(database, "v1", ["walrus", "key"], most=1)
         [unit] = await store.units(database, "v1", [first])
-        assert unit.stems == " walrus  key "
+        assert unit.stems == pressed(["walrus", "key"])
+
+
+async def test_what_notes_say_of_other_lines_holds_from_the_next_search_on(
+    search: MemorySearch, memory: Path
+) -> None:
+    """It is read once for each state of the notes; another note is another state."""
+    (memory / "MEMORY.md").write_text("# X\n\n- the staging database is called walrus\n")
+    (memory / NOTE).parent.mkdir(parents=True)
+    (memory / NOTE).write_text("- the dev server listens on port 4711\n")
+    assert await texts(search, "staging database") != []
+    forget = (memory / NOTE).with_name("2026-11-29T11-00-00-forget.md")
+    forget.write_text("forget that the staging database is called walrus\n")
+    found = await texts(search, "which staging database")
+    assert [text for text in found if "called walrus" in text and "forget" not in text] == []
+    forget.unlink()
+    assert "- the staging database is called walrus" in await texts(search, "staging database")
+
+
+async def test_a_secret_beside_other_hits_is_masked_in_all_of_them(
+    search: MemorySearch, memory: Path
+) -> None:
+    """Hits are looked through together; what is open in one ends with it."""
+    (memory / "MEMORY.md").write_text(
+        f'# Keys\n\n- the walrus password = "unclosed\n\n- walrus token: {SECRET}\n\n'
+        f"- walrus key is Bearer {SECRET}\n\n- walrus without\n"
+    )
+    found = await texts(search, "walrus")
+    assert len(found) == 4
+    assert SECRET not in "".join(found)
+    assert "- walrus without" in found
+
+
+async def test_a_day_that_is_asked_for_brings_what_was_told_on_it(
+    search: MemorySearch, memory: Path
+) -> None:
+    """Of recaps that say as much, the one of that day, or soon after it."""
+    for day in ("2026-03-02", "2026-05-11", "2026-10-20"):
+        (memory / "rollout_summaries" / f"{day}T10-00-00-x.md").write_text(
+            f"updated_at: {day}T10:00:00+00:00\n\n- the walrus release of day {day[-2:]} went out\n"
+        )
+    for asked, day in (
+        ("which walrus release went out in March 2026?", "02"),
+        ("which walrus release went out on May 10th, 2026?", "11"),
+        ("which walrus release went out on 2026-10-20", "20"),
+    ):
+        assert f"day {day}" in (await texts(search, asked))[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [("they bought it", "we buy walruses"), ("it lose data", "all data was lost")],
+)
+async def test_irregular_forms_of_a_word_are_one_word(
+    search: MemorySearch, memory: Path, asked: str, said: str
+) -> None:
+    """No stemmer joins them."""
+    (memory / "MEMORY.md").write_text(f"# X\n\n- {said}\n")
+    assert await texts(search, asked.split()[1]) == [f"- {said}"]
+
+
+async def test_words_that_are_all_frequent_are_found_where_they_meet(
+    search: MemorySearch, memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More places than may be looked through: those of both words, however old."""
+    monkeypatch.setattr("memory_read.candidates.PLACES_MAX", 20)
+    lines = ["- walrus beside otter"]
+    lines += [f"- {'walrus' if n % 2 else 'otter'} number {n} alone" for n in range(80)]
+    (memory / "rollout_summaries" / "one.md").write_text("\n\n".join([*lines, ""]))
+    assert (await texts(search, "otter walrus"))[0] == "- walrus beside otter"

@@ -15,15 +15,22 @@ here holds after every step:
 - an outage of the models uses no retry (`outage`);
 - a run that lost its job ends as such, with no traceback (`log`);
 - in a good world all is heard, and memory holds that and nothing else (`end`).
+
+Seen red within the first lives of `v1` by each of: no proof of a fence (`rows`), claims that look
+at no lease (`holders`), an acknowledgement before the row is stored (`rows`), a swap that leaves
+one file behind (`memory`), a failure without a reason (`jobs`), a deletion that keeps rows
+(`rows`).
 """
 
 import asyncio
+import importlib.util
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 
 import pytest
-from _pytest.mark import ParameterSet
-from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -36,10 +43,11 @@ from hypothesis.stateful import (
 
 from memory_write.phase2.steps import PHASE2_STEPS
 from state.stores.threads import MemoryMode
+from tests.support.even_draws import even_draws
 from tests.support.life_of_memory import Life, Work, empty_home, quick_folder
 from tests.support.one_process import CONSOLIDATIONS, EXTRACTIONS
 
-EXAMPLES = 25
+EXAMPLES = 21
 STEPS = 100
 STEPS_MIN = 10_000
 LIVES = (("v1",), ("v1", "v2"), ("v2",), ("v2", "v1"))
@@ -216,33 +224,15 @@ class Learning(RuleBasedStateMachine):
         return self.versions[which % len(self.versions)]
 
 
-def _life(versions: tuple[str, ...]) -> ParameterSet:
-    """One life; of two versions beside each other it ended otherwise in two whole runs of the
-    suite and well alone, which is not understood yet and must not hide what the others say."""
-    unsettled = pytest.mark.xfail(
-        strict=False, reason="not understood yet: ends otherwise within a whole run, well alone"
-    )
-    marks = (unsettled,) if versions == ("v1", "v2") else ()
-    return pytest.param(versions, id="+".join(versions), marks=marks)
-
-
-@pytest.mark.requirement("FR-S12", "P11")
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("versions", [_life(one) for one in LIVES])
-def test_learning_agrees_with_the_model_whatever_happens(
-    versions: tuple[str, ...], tmp_path: Path, record_property: Callable[[str, object], None]
-) -> None:
-    """10,000 steps in all, the same ones each time."""
-    with asyncio.Runner() as runner, quick_folder(tmp_path) as folder:
-        runner.run(empty_home(folder / "template"))
-        space = {"folder": folder, "versions": versions, "runner": runner, "steps_taken": 0}
-        machine = type("_".join(("Learning", *versions)), (Learning,), space)
+def _run(machine: type[RuleBasedStateMachine], *, seed: int) -> None:
+    """So many lives of so many steps, the same ones whenever the seed is the same."""
+    with even_draws(seed) as draws:
         run_state_machine_as_test(
-            seed(LIVES.index(versions))(machine),
+            machine,
             settings=settings(
+                backend=draws,
                 max_examples=EXAMPLES,
                 stateful_step_count=STEPS,
-                derandomize=True,
                 database=None,
                 deadline=None,
                 phases=(Phase.generate,),
@@ -250,7 +240,52 @@ def test_learning_agrees_with_the_model_whatever_happens(
                 report_multiple_bugs=False,
             ),
         )
+
+
+@pytest.mark.requirement("FR-S12", "P11")
+@pytest.mark.timeout(1_800)
+@pytest.mark.parametrize("versions", LIVES, ids="+".join)
+def test_learning_agrees_with_the_model_whatever_happens(
+    versions: tuple[str, ...], tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    """10,000 steps in all, the same ones each time."""
+    before = getrusage(RUSAGE_SELF)
+    with asyncio.Runner() as runner, quick_folder(tmp_path) as folder:
+        runner.run(empty_home(folder / "template"))
+        space = {"folder": folder, "versions": versions, "runner": runner, "steps_taken": 0}
+        machine = type("_".join(("Learning", *versions)), (Learning,), space)
+        _run(machine, seed=LIVES.index(versions))
     taken = machine.steps_taken  # type: ignore[attr-defined]  # a class made just above
+    after = getrusage(RUSAGE_SELF)
+    spent_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     record_property("steps", taken)
-    print(f"{taken} steps over {'+'.join(versions)}")
+    print(f"{taken} steps over {'+'.join(versions)}, {spent_s:.0f} s of processor time")
     assert taken >= STEPS_MIN // len(LIVES)
+
+
+def test_which_steps_are_drawn_hangs_on_the_seed_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not on what else was loaded or drawn before; and no life ends early."""
+
+    def drawn() -> list[int]:
+        picks: list[int] = []
+
+        class Picking(RuleBasedStateMachine):
+            @rule(pick=PICKS)
+            def step(self, pick: int) -> None:
+                picks.append(pick)
+
+        _run(Picking, seed=7)
+        return picks
+
+    alone = drawn()
+    source = tmp_path / "numbers_of_ours.py"
+    source.write_text("".join(f"N{number} = {number}\n" for number in range(60, 99)))
+    spec = importlib.util.spec_from_file_location("numbers_of_ours", source)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setitem(sys.modules, "numbers_of_ours", module)
+    assert drawn() == alone
+    assert len(alone) == EXAMPLES * STEPS

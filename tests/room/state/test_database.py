@@ -95,6 +95,35 @@ async def test_random_cancellations_leave_no_open_transaction_and_no_half_unit(
 
 
 @pytest.mark.requirement("FR-S14")
+async def test_a_cancellation_amid_the_full_text_index_leaves_the_writer_usable(
+    database: Database,
+) -> None:
+    """That index keeps statements of its own open, with which an interrupt would never end."""
+    async with database.writing() as tx:
+        await tx.script("create virtual table told using fts5(words);")
+    chance = random.Random(11)
+    add = Query("test.add", "insert into told (words) values (:words)")
+    merge = Query("test.merge", "insert into told (told, rank) values ('merge', :pages)")
+
+    async def work() -> None:
+        while True:
+            async with database.writing() as tx:
+                for _ in range(20):
+                    words = " ".join(f"w{chance.randrange(900)}" for _ in range(30))
+                    await tx.run(add, words=words)
+                await tx.run(merge, pages=-64)
+                await tx.run(merge, pages=64)
+
+    for _ in range(60):
+        task = asyncio.create_task(work())
+        await asyncio.sleep(chance.random() / 50)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.wait_for(put_unit(database, 1), WAIT_S)
+
+
+@pytest.mark.requirement("FR-S14")
 @pytest.mark.parametrize("point", range(40))
 async def test_a_cancellation_at_each_turn_of_the_loop_is_rolled_back_or_complete(
     database: Database, point: int

@@ -24,6 +24,18 @@ def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
     assert settings.warnings == ()
 
 
+def test_search_by_meaning_is_on_until_it_is_switched_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the file, or for one start in the environment."""
+    monkeypatch.delenv("MEMORYD_SEMANTIC_SEARCH")
+    assert load_settings(Home(tmp_path)).semantic_search
+    home = _home(tmp_path, "[memories]\nsemantic_search = false\n")
+    assert not load_settings(home).semantic_search
+    monkeypatch.setenv("MEMORYD_SEMANTIC_SEARCH", "on")
+    assert load_settings(home).semantic_search
+
+
 def test_a_key_in_the_environment_makes_openai_the_default(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,11 +166,94 @@ def test_tools_are_set_in_the_words_of_the_original(tmp_path: Path) -> None:
     assert load_settings(Home(tmp_path / "none")).web_search is None
 
 
+GRANULAR = "rules = true, mcp_elicitations = true"
+
+
 @pytest.mark.parametrize(
-    "text", ['approval_policy = "on-failure"', "approval_policy = { granular = { rules = true } }"]
+    ("text", "named"),
+    [
+        ('approval_policy = "on-failure"', "`approval_policy`"),
+        (
+            "approval_policy = { granular = { rules = true } }",
+            "`approval_policy.granular.sandbox_approval` is ignored: field required",
+        ),
+        (
+            f'approval_policy = {{ granular = {{ {GRANULAR}, sandbox_approval = "yes" }} }}',
+            "`approval_policy.granular.sandbox_approval` is ignored: input should be a valid boo",
+        ),
+    ],
 )
-def test_a_wrong_approval_policy_is_told_and_the_default_stands(text: str, tmp_path: Path) -> None:
-    """Never a looser one than was meant."""
+def test_a_wrong_approval_policy_is_told_and_the_default_stands(
+    text: str, named: str, tmp_path: Path
+) -> None:
+    """Never a looser one than was meant; the part that is wrong is named."""
     settings = load_settings(_home(tmp_path, text))
     assert settings.approval_policy == "on-request"
-    assert len(settings.warnings) == 1
+    [warning] = map(str, settings.warnings)
+    assert named in warning and warning.endswith("; on-request is used")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[mcp_servers.x]\ncommand = 'a'\nstartup_timeout_sec = -5.0", "30 is used"),
+        ("[mcp_servers.x]\ncommand = 'a'\ntool_timeout_sec = nan", "120 is used"),
+        ("[mcp_servers.x]\ncommand = 'a'\nstartup_timeout_sec = 9e9", "600 is used"),
+        ("[mcp_servers.x]\nurl = 'ftp://h'", "`mcp_servers.x.url` is no http or https address"),
+        ("[mcp_servers.x]\ncommand = ' '", "`mcp_servers.x.command` is empty"),
+        ("[mcp_servers.'a b']\ncommand = 'a'", "its tools are called `mcp__a_b`"),
+        (
+            "[mcp_servers.'a b']\ncommand = 'a'\n[mcp_servers.a_b]\ncommand = 'a'",
+            "rename one; the server is left out",
+        ),
+        (
+            "[mcp_servers.x]\ncommand = 'a'\nenv = {A = 1, B = 'b'}",
+            "`mcp_servers.x.env.A` is ignored: input should be a valid string",
+        ),
+        ("project_doc_max_bytes = -1", "0 is used"),
+        ("project_doc_max_bytes = 9000000", "1048576 is used"),
+        ("project_doc_fallback_filenames = ['../../etc/passwd']", "no plain file name"),
+        ("[sandbox_workspace_write]\nwritable_roots = ['rel']", "'rel', which is no absolute"),
+        ("model_context_window = -1", "is no number of tokens"),
+        ("[memories]\nextract_tokens_per_day = -1", "nothing is spent"),
+        ("approvals_reviewer = 'auto_review'", "user is used: a person is asked"),
+        ("[server]\ndrain_s = -1", "`server.drain_s` = -1 is negative; 0 is used"),
+        ("[model_providers.x]\nbase_url = 'ftp://h'", "`model_providers.x.base_url` is no http"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_told_with_its_key_and_what_is_used(
+    text: str, words: str, tmp_path: Path
+) -> None:
+    """On the line where it stands."""
+    home = _home(tmp_path, f"# first\n{text}\n")
+    told = [str(one) for one in load_settings(home).warnings]
+    matching = [one for one in told if words in one]
+    assert matching, told
+    assert not any(one.startswith(f"{home.config}:1:") for one in told), told
+
+
+def test_what_is_left_of_such_values_lies_within_bounds(tmp_path: Path) -> None:
+    """Names that lead out of the project, folders that are none, waits that are none."""
+    settings = load_settings(
+        _home(
+            tmp_path,
+            """
+            model_context_window = 0
+            project_doc_fallback_filenames = ["../../etc/passwd", "CLAUDE.md", "/etc/passwd", ".."]
+            sandbox_mode = "workspace-write"
+            [sandbox_workspace_write]
+            writable_roots = ["rel", "~/x", "/srv/work"]
+            [mcp_servers.ftp]
+            url = "ftp://host"
+            [mcp_servers.kept]
+            command = "a"
+            startup_timeout_sec = 0
+            env = { A = 1, B = "b" }
+            """,
+        )
+    )
+    assert settings.context_window is None
+    assert settings.project_doc_fallbacks == ("CLAUDE.md",)
+    assert settings.sandbox_policy["writableRoots"] == ["/srv/work"]
+    [server] = settings.mcp_servers
+    assert (server.name, server.env, server.startup_seconds_max) == ("kept", {"B": "b"}, 30.0)

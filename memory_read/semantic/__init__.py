@@ -1,0 +1,1 @@
+"""Ranked search by meaning: vectors of units, beside the words that search goes by without them."""

@@ -1,0 +1,58 @@
+"""What a server has of search by meaning, and what it tells a person of it."""
+
+from pathlib import Path
+
+import pytest
+
+from memory_read.semantic.filling import VectorFilling
+from memory_read.semantic.meaning import Meaning
+from memory_read.semantic.minilm import missing_modules
+from server.cli.doctor import search_check
+from server.searching import SemanticSearch, searching_of
+from server.settings import load_settings
+from state.recovery import State
+from tests.support.meaning import StemEmbedder, meaning
+
+pytest.importorskip("numpy", reason="numpy comes with the extras `semantic` and `dev`")
+WITHOUT_EXTRA = bool(missing_modules())
+
+
+async def test_a_person_is_told_how_many_pieces_have_vectors(state: State, memory: Path) -> None:
+    """Nothing where all have them, and it is said where none ever will."""
+    embedder = StemEmbedder()
+    filling = VectorFilling(state, embedder)
+    parts = SemanticSearch(filling=filling, meaning=Meaning(state, embedder, filling))
+    async with meaning(state, StemEmbedder(model_id="another")) as opened:
+        await opened.filled()
+        [told] = await parts.notes("v1")
+        assert told.startswith("0 of ") and "found by their words" in told
+    filling.follow("v1")
+    await filling.finished("v1")
+    assert await parts.notes("v1") == []
+    await filling.close()
+    broken = StemEmbedder(model_id="broken", broken=True)
+    filling = VectorFilling(state, broken)
+    parts = SemanticSearch(filling=filling, meaning=Meaning(state, broken, filling))
+    filling.follow("v1")
+    await filling.finished("v1")
+    [told] = await parts.notes("v1")
+    assert "words alone" in told and "doctor" in told
+    await filling.close()
+
+
+async def test_the_setting_switches_it_off(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then, and without the extra, search goes by words and doctor says so."""
+    off = load_settings(state.home)
+    found, _ = searching_of(off, state, lambda told: None)
+    assert found.semantic is None
+    check = search_check(off)
+    assert (check.ok, check.found) == (True, "by words; by meaning is switched off")
+    monkeypatch.setenv("MEMORYD_SEMANTIC_SEARCH", "on")
+    on = load_settings(state.home)
+    found, _ = searching_of(on, state, lambda told: None)
+    assert (found.semantic is None) is WITHOUT_EXTRA
+    check = search_check(on)
+    assert check.ok
+    assert ("would let it" in check.found) is WITHOUT_EXTRA
+    assert ("all-minilm" in check.found) is not WITHOUT_EXTRA
+    await found.index.close()
