@@ -1,4 +1,7 @@
-"""The database under cancellation, contention and closing."""
+"""The database under cancellation, contention and closing.
+
+Longer than the habit: one owner, looked at from every side.
+"""
 
 import asyncio
 import os
