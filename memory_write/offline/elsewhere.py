@@ -77,7 +77,8 @@ _PAST = re.compile(
     r"|去年|前年|上家|前公司|那会儿|那时候|以前(?:公司|那家|在)"
 )
 _SINCE = re.compile(
-    r"\b(?:now|but|since|therefore|so we|never again|here|jetzt|heute|hier|seitdem"
+    r"\bi(?:'ve| have)? (?:moved|joined|married|retired|graduated)\b"
+    r"|\b(?:now|but|since|therefore|so we|never again|here|jetzt|heute|hier|seitdem"
     r"|seither|deshalb|aber"
     r"|maintenant|désormais|ici|je confonds|depuis|donc|mais|ahora|aquí|desde|por eso"
     r"|así que|pero)\b"

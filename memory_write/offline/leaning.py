@@ -19,7 +19,7 @@ from memory_write.offline.moments import Moment
 
 ENOUGH = 1.1
 """Log odds above which a statement is kept that no form knows."""
-TOO_LITTLE = 0.5
+TOO_LITTLE = 0.2
 """Log odds below which one is left that has the form of a rule."""
 EVERYWHERE = 0.5
 """What a word such as `everywhere` counts for."""
