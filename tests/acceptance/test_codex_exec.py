@@ -8,13 +8,16 @@ import asyncio
 import json
 import os
 from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.real_clients import PATCH, Bench, npm_client
-from tests.support.responses_server import Call, Recorded, Reply, ResponsesServer, calls
+from tests.support.real_clients import Bench, acting, npm_client
+from tests.support.responses_server import ResponsesServer
 
 CODEX, SDK = "@openai/codex@0.171.0", "@openai/codex-sdk@0.163.0"
 RUN_S_MAX = 100
@@ -22,16 +25,17 @@ COMMAND = {"cmd": "touch from-command.txt && echo command-ran"}
 WRITABLE = 'sandbox_mode = "workspace-write"\n'
 
 
-def _working(request: Recorded) -> Reply | None:
-    """A model that runs a command or edits a file inside the project: nobody is there to ask."""
-    if request.structured or request.body["input"][-1].get("type") != "message":
-        return None
-    text = request.user_texts[-1]
-    if "run the command" in text:
-        return calls(Call(name="exec_command", arguments=COMMAND))
-    if "edit the file" in text:
-        return calls(Call(name="apply_patch", arguments=PATCH, custom=True))
-    return None
+@asynccontextmanager
+async def _bench(modules: Path, folder: Path) -> AsyncIterator[tuple[Bench, "Terminal"]]:
+    """A server whose model acts inside the project, since nobody is there to ask, and `codex`."""
+    async with ResponsesServer() as model:
+        model.choose = partial(acting, command=COMMAND)
+        bench = Bench.made(folder, model.base_url)
+        config = bench.home / "config.toml"
+        config.write_text(WRITABLE + config.read_text("utf-8"), "utf-8")
+        async with bench.serving() as (url, secret):
+            program = modules / ".bin" / "codex"
+            yield bench, Terminal(program, folder, bench.project, url, secret)
 
 
 @pytest.fixture(scope="module")
@@ -91,34 +95,28 @@ async def test_exec_runs_resumes_archives_and_deletes_on_our_server(
     modules: Path, tmp_path: Path
 ) -> None:
     """Each command finds the thread that the one before it left."""
-    async with ResponsesServer() as model:
-        model.choose = _working
-        bench = Bench.made(tmp_path, model.base_url)
-        config = bench.home / "config.toml"
-        config.write_text(WRITABLE + config.read_text("utf-8"), "utf-8")
-        async with bench.serving() as (url, secret):
-            codex = Terminal(modules / ".bin" / "codex", tmp_path, bench.project, url, secret)
-            lines = await codex.exec("run the command")
-            thread = lines[0]["thread_id"]
-            assert lines[0]["type"] == "thread.started" and lines[-1]["type"] == "turn.completed"
-            assert lines[-1]["usage"]["input_tokens"] > 0
-            [command] = [
-                line["item"]
-                for line in lines
-                if line["type"] == "item.completed" and line["item"]["type"] == "command_execution"
-            ]
-            assert command["aggregated_output"] == "command-ran\n" and command["exit_code"] == 0
-            assert _answer(lines) == "You said: run the command -- mock-final"
-            again = await codex.exec("resume", thread, "edit the file")
-            assert again[0]["thread_id"] == thread and bench.acted()
-            failed = await codex.exec("fail with an error", status=1)
-            assert failed[-1]["type"] == "turn.failed"
-            for word in ("archive", "unarchive"):
-                await codex.run(word, *codex.remote, thread)
-            assert _answer(await codex.exec("resume", thread, "back")).startswith("You said: back")
-            await codex.run("delete", *codex.remote, "--force", thread)
-            _, told = await codex.run("archive", *codex.remote, thread, status=1)
-            assert "failed to archive" in told
+    async with _bench(modules, tmp_path) as (bench, codex):
+        lines = await codex.exec("run the command")
+        thread = lines[0]["thread_id"]
+        assert lines[0]["type"] == "thread.started" and lines[-1]["type"] == "turn.completed"
+        assert lines[-1]["usage"]["input_tokens"] > 0
+        [command] = [
+            line["item"]
+            for line in lines
+            if line["type"] == "item.completed" and line["item"]["type"] == "command_execution"
+        ]
+        assert command["aggregated_output"] == "command-ran\n" and command["exit_code"] == 0
+        assert _answer(lines) == "You said: run the command -- mock-final"
+        again = await codex.exec("resume", thread, "edit the file")
+        assert again[0]["thread_id"] == thread and bench.acted()
+        failed = await codex.exec("fail with an error", status=1)
+        assert failed[-1]["type"] == "turn.failed"
+        for word in ("archive", "unarchive"):
+            await codex.run(word, *codex.remote, thread)
+        assert _answer(await codex.exec("resume", thread, "back")).startswith("You said: back")
+        await codex.run("delete", *codex.remote, "--force", thread)
+        _, told = await codex.run("archive", *codex.remote, thread, status=1)
+        assert "failed to archive" in told
 
 
 @pytest.mark.slow
@@ -127,20 +125,14 @@ async def test_the_typescript_sdk_runs_through_exec(modules: Path, tmp_path: Pat
     """Its program is a wrapper of two lines, as any program that a person points it to."""
     flow = modules.parent / "ts_flow.mjs"  # node looks for packages from where the script is
     flow.write_text((Path(__file__).parent / "ts_flow.mjs").read_text())
-    async with ResponsesServer() as model:
-        model.choose = _working
-        bench = Bench.made(tmp_path, model.base_url)
-        config = bench.home / "config.toml"
-        config.write_text(WRITABLE + config.read_text("utf-8"), "utf-8")
-        async with bench.serving() as (url, secret):
-            codex = Terminal(modules / ".bin" / "codex", tmp_path, bench.project, url, secret)
-            program = tmp_path / "codex"
-            remote = " ".join(codex.remote)
-            program.write_text(
-                f'#!/bin/sh\nshift; exec {modules / ".bin" / "codex"} exec {remote} "$@"\n'
-            )
-            program.chmod(0o755)
-            seen = await bench.flow("node", flow, program, cwd=None, **codex.environment)
+    async with _bench(modules, tmp_path) as (bench, codex):
+        program = tmp_path / "codex"
+        remote = " ".join(codex.remote)
+        program.write_text(
+            f'#!/bin/sh\nshift; exec {modules / ".bin" / "codex"} exec {remote} "$@"\n'
+        )
+        program.chmod(0o755)
+        seen = await bench.flow("node", flow, program, cwd=None, **codex.environment)
     for name, text in (("first", "hello"), ("command", "run the command"), ("second", "and again")):
         assert seen[name] == f"You said: {text} -- mock-final", seen
     assert seen["tokens"] and seen["same"] and bench.acted()

@@ -28,13 +28,13 @@ COMMAND = {
 }
 
 
-def acting(request: Recorded) -> Reply | None:
-    """A model that runs a command or edits a file when it is told so."""
+def acting(request: Recorded, command: Mapping[str, str] = COMMAND) -> Reply | None:
+    """A model that runs that command or edits a file when it is told so."""
     if request.structured or request.body["input"][-1].get("type") != "message":
         return None
     text = request.user_texts[-1]
     if "run the command" in text:
-        return calls(Call(name="exec_command", arguments=COMMAND))
+        return calls(Call(name="exec_command", arguments=command))
     if "edit the file" in text:
         return calls(Call(name="apply_patch", arguments=PATCH, custom=True))
     return None
