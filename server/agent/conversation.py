@@ -68,7 +68,7 @@ class Conversation:
         """The instruction files as they were told last."""
         self.instruction_sources: tuple[str, ...] = ()
         self.faults_told: set[str] = set()
-        """What was wrong with them, or with what was asked for, and has been said."""
+        """What was wrong with them and has been said."""
 
     def set_status(self, status: ThreadStatus) -> None:
         """Tell a status that differs from the one before."""

@@ -15,7 +15,7 @@ from typing import Any
 from server.agent.active_turn import ActiveTurn
 from server.agent.conversation import ACTIVE, Conversation
 from server.agent.errors import ThreadBusy
-from server.agent.events import SettingsChanged, ThreadStatus, Warned
+from server.agent.events import SettingsChanged, ThreadStatus
 from server.agent.inputs import (
     Admitted,
     InterruptOutcome,
@@ -309,12 +309,6 @@ class LiveThread:
         Raises: DatabaseBusy, DatabaseUnusable.
         """
         await self._memory.set_mode(mode)
-
-    def warn_once(self, message: str) -> None:
-        """Tell those who listen something about the thread, the same words never again."""
-        if message not in self._conversation.faults_told:
-            self._conversation.faults_told.add(message)
-            self._conversation.tell(Warned(thread_id=self.id, message=message))
 
     async def recorded(self) -> None:
         """Wait until a turn that was admitted is in the thread's file, if it is still to have one.

@@ -23,7 +23,6 @@ from server.agent.forking import bases_of
 from server.handlers.identities import thread_id_of
 from server.handlers.lookup import Lookup, live_view, telling_disk_faults
 from server.handlers.pages import newest_cursor
-from server.handlers.reviewers import tell_reviewer
 from server.handlers.services import Services
 from server.handlers.settings_views import change_of_settings
 from server.handlers.threads import absolute
@@ -76,7 +75,6 @@ class ChangeHandlers:
         live = self._services.live.require(thread_id_of(params.thread_id))
         cwd = absolute(params.cwd, live.settings.cwd) if params.cwd else None
         await live.update_settings(change_of_settings(params, cwd=cwd))
-        tell_reviewer(call, live, params.approvals_reviewer)
         return EmptyResult()
 
     async def inject(self, call: Call, params: InjectItemsParams) -> EmptyResult:

@@ -12,7 +12,7 @@ from server.handlers.identities import thread_id_of
 from server.handlers.lookup import Found, Lookup, archived, live_view, telling_disk_faults
 from server.handlers.pages import newest_turns
 from server.handlers.resuming import FULL_HISTORY, tell_usage
-from server.handlers.reviewers import REVIEWER, tell_reviewer
+from server.handlers.reviewers import REVIEWER
 from server.handlers.services import Services
 from server.handlers.settings_views import (
     approval_view,
@@ -66,7 +66,6 @@ class ForkHandler:
         call.after_reply(
             lambda: services.hub.publish(methods.THREAD_STARTED, started, thread_id=live.id)
         )
-        tell_reviewer(call, live, params.approvals_reviewer)
         settings = live.settings
         return ThreadForkResult(
             thread=live_view(services.state.home, live, turns=turns),

@@ -15,7 +15,7 @@ from server.handlers.events import usage_view
 from server.handlers.identities import thread_id_of
 from server.handlers.lookup import Lookup, archived, live_view
 from server.handlers.pages import newest_cursor, newest_turns, turns_page
-from server.handlers.reviewers import REVIEWER, tell_reviewer
+from server.handlers.reviewers import REVIEWER
 from server.handlers.services import Services
 from server.handlers.settings_views import (
     approval_view,
@@ -68,7 +68,6 @@ class ResumeHandler:
                 )
         # After its reply and what is told of the thread: what still waits for an answer.
         call.after_reply(lambda: services.hub.questions.replay(call.peer, thread_id))
-        tell_reviewer(call, live, params.approvals_reviewer)
         items = sum(len(turn.items) for turn in recorded)
         settings = live.settings
         return ThreadResumeResult(

@@ -23,7 +23,7 @@ from server.agent.inputs import StartOptions, ThreadSettings
 from server.agent.instruction_files import read_instructions
 from server.handlers.identities import thread_id_of
 from server.handlers.lookup import Found, Lookup, live_view
-from server.handlers.reviewers import REVIEWER, tell_reviewer
+from server.handlers.reviewers import REVIEWER
 from server.handlers.services import Services
 from server.handlers.settings_views import (
     approval_view,
@@ -74,7 +74,6 @@ class ThreadHandlers:
         call.after_reply(
             lambda: services.hub.publish(methods.THREAD_STARTED, started, thread_id=live.id)
         )
-        tell_reviewer(call, live, params.approvals_reviewer)
         settings = live.settings
         return ThreadStartResult(
             thread=thread,

@@ -17,7 +17,6 @@ from protocol.messages.turns import (
 from server.agent import inputs
 from server.agent.inputs import Admitted, InterruptOutcome, TurnInput
 from server.handlers.identities import thread_id_of
-from server.handlers.reviewers import tell_reviewer
 from server.handlers.services import Services
 from server.handlers.settings_views import change_of_turn
 from server.handlers.threads import absolute
@@ -53,7 +52,6 @@ class TurnHandlers:
         match admitted:
             case Admitted():
                 call.after_reply(admitted.begin)
-                tell_reviewer(call, live, params.approvals_reviewer)
                 return TurnStartResult(turn=running_turn(admitted.turn_id))
             case inputs.Refused():
                 raise refusal_of(live.id, admitted)
