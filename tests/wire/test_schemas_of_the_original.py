@@ -255,14 +255,18 @@ async def _use_everything(session: _Session, server: Server) -> None:
 
 
 async def _act(session: _Session, server: Server) -> None:
-    """What an agent does: think, run, write to what runs, edit and plan; all of it is told."""
+    """What an agent does: think, run, write to what runs, edit and plan; all of it is told.
+
+    Its project's instruction file is not all text, which is what a person is warned of.
+    """
+    project = server.services.state.home.root.parent
+    (project / "AGENTS.md").write_bytes(b"Be brief.\xff\n")
     thread = (
         await session.call(
             "thread/start",
-            cwd=str(server.services.state.home.root.parent),
+            cwd=str(project),
             sandbox="danger-full-access",
             approvalPolicy="untrusted",
-            approvalsReviewer="auto_review",
         )
     )["thread"]["id"]
 
