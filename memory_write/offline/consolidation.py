@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memory_write.apart import apart
 from memory_write.offline.compact import render_compact
 from memory_write.offline.folder import gather
 from memory_write.offline.gathered import Note, threads
@@ -24,7 +25,6 @@ from memory_write.offline.resources import (
 )
 from memory_write.offline.summary import HAND_HEADING, render_summary
 from memory_write.ports import ConsolidationReport, ConsolidationRequest, FileTool, ModelFailed
-from memory_write.quiet import quietly
 from memory_write.recipes import recipe_of
 from state.policy.redaction import contains_secret, redact
 from state.workspace.layout import DIFF_FILE, HANDBOOK, NOTES, RAW_MEMORIES, RECAPS, SUMMARY
@@ -68,7 +68,7 @@ class OfflineConsolidator:
 async def _consolidate(tools: Mapping[str, FileTool]) -> None:
     """Handbook and summary from the raw memories."""
     inputs = await _read_inputs(tools)
-    handbook, summary = await quietly(_render, inputs)
+    handbook, summary = await apart(_render, inputs)
     await _write(tools, HANDBOOK, handbook, before=inputs.handbook)
     await _write(tools, SUMMARY, summary, before=inputs.summary)
 
@@ -80,7 +80,7 @@ async def _consolidate_recaps(tools: Mapping[str, FileTool]) -> None:
     notes = await _notes(tools)
     before = await _read(tools, SUMMARY)
     diff = await _read(tools, DIFF_FILE)
-    summary = await quietly(_render_recaps, recaps, notes, before, diff)
+    summary = await apart(_render_recaps, recaps, notes, before, diff)
     summary = _with_routes(summary, await read_resources(tools))
     await _write(tools, SUMMARY, summary, before=before)
 

@@ -45,7 +45,7 @@ OWNERS = {
         "server.handlers.failures",
         "server.wire.dispatch",
     ),
-    "subprocess": ("server.agent.tools.", "server.cli."),
+    "subprocess": ("server.agent.tools.", "server.cli.", "memory_write.apart"),
 }
 
 
