@@ -39,7 +39,10 @@ _TOOL_WAYS = (
 )
 _FILE_WAYS = "Read and search these files with the tools that you have for files."
 _TOOL_NOTE = "call `add_ad_hoc_note` of the namespace `memories` with one small note"
-_FILE_NOTE = "write one small new file into `$base_path/extensions/ad_hoc/notes/`"
+_FILE_NOTE = (
+    "write one small new file into `$base_path/extensions/ad_hoc/notes/` if your commands may "
+    "write there, and otherwise ask the user to run `memoryd remember`"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,8 +80,7 @@ class Asker:
     """The days or months that the question names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A unit and its score; the higher the better."""
 
     unit: UnitRow

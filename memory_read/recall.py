@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from memory_read.arguments import FieldType, parse_arguments
+from memory_read.hits import Hit
 from memory_read.inert import made_inert
-from memory_read.search import SEARCH_LIMITS, Hit, MemorySearch
+from memory_read.search import SEARCH_LIMITS, MemorySearch
 from memory_read.tools import ARGUMENT_CHARS_MAX, NAMESPACE
 from state.errors import PathRefused, StateError
 

@@ -251,7 +251,7 @@ def _services(
         choices.steps,
     )
     read = LiveMemory(state, search, memory.versions)
-    machine = machine_of(settings, clock)
+    machine = machine_of(settings, clock, lambda thread_id: _settings_of(live, thread_id))
     mcp = McpFleet(
         settings.mcp_servers,
         left_out=settings.mcp_left_out,

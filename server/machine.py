@@ -5,12 +5,13 @@ command.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from server.agent.command_rules import CommandRules
+from server.agent.inputs import ThreadSettings
 from server.agent.sandbox.environment import EnvironmentPolicy
 from server.agent.sandbox.policy import Places
 from server.agent.sandbox.sandbox import Sandbox
@@ -29,6 +30,7 @@ from server.settings import Settings
 from state.clock import Clock
 from state.home import Home
 from state.ids import ThreadId
+from state.workspace.layout import HANDBOOK, RECAPS, SKILLS, SUMMARY
 
 _SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
 
@@ -62,8 +64,10 @@ class Machine:
         await self.terminals.close()
 
 
-def machine_of(settings: Settings, clock: Clock) -> Machine:
-    """The machine of a server with these settings."""
+def machine_of(
+    settings: Settings, clock: Clock, settings_of: Callable[[ThreadId], ThreadSettings | None]
+) -> Machine:
+    """The machine of a server with these settings; `settings_of` finds those of a loaded thread."""
     return Machine(
         shell=ShellParts(
             sandbox=Sandbox(places_of(settings.home)),
@@ -71,9 +75,22 @@ def machine_of(settings: Settings, clock: Clock) -> Machine:
             clock=clock,
             inherited=inherited,
             environment=_environment(settings.shell_environment),
+            readable=lambda thread_id: memory_places(settings.home, settings_of(thread_id)),
             shell=next((one for one in _SHELLS if os.access(one, os.X_OK)), "/bin/sh"),
         )
     )
+
+
+def memory_places(home: Home, settings: ThreadSettings | None) -> tuple[str, ...]:
+    """What a thread without memory tools reads of memory by commands: what is published, no more.
+
+    A link in its place leads elsewhere and is not shown.
+    """
+    if settings is None or not settings.use_memories or settings.dedicated_tools:
+        return ()
+    folder = os.path.realpath(home.memories(settings.memory_version))
+    places = (os.path.join(folder, name) for name in (SUMMARY, HANDBOOK, RECAPS, SKILLS))
+    return tuple(one for one in places if os.path.realpath(one) == one)
 
 
 def places_of(home: Home) -> Places:

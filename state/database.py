@@ -1,4 +1,4 @@
-"""The only owner of the SQLite driver: one writing connection, several reading ones.
+"""The owner of the SQLite driver: one writing connection, several reading ones.
 
 Invariant: no transaction outlives its `async with` block, also when its task is cancelled at any
 await. COMMIT and ROLLBACK run in a shielded task; the driver works off its queue in order, so after
@@ -7,23 +7,20 @@ What a transaction tells of itself is in the journal, on the disk, before it is 
 """
 
 import asyncio
-import errno
-import os
-import re
 import sqlite3
-import stat
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import aiosqlite
 
 from state.database_faults import Damaged, is_of_the_file, translated
 from state.errors import DatabaseUnusable
-from state.home import FILE_MODE
+from state.home import made_private
 from state.journal import Journal
-from state.named_queries import Query
+from state.named_queries import Query, statements_of
+from state.visits import Reader, Visit
 from state.write_queue import WriteQueue
 
 SQLITE_MIN = (3, 40, 0)
@@ -59,8 +56,7 @@ Row = sqlite3.Row
 Told = Mapping[str, Value]
 """One line of the journal: what changed, of which thread or version."""
 
-
-_COMMENT = re.compile(r"--[^\n]*")
+T = TypeVar("T")
 
 
 class Reading:
@@ -120,35 +116,22 @@ class Transaction(Reading):
 
     async def script(self, statements: str) -> None:
         """Run the statements of a migration one by one inside this transaction."""
-        for statement in _statements(statements):
+        for statement in statements_of(statements):
             await self._connection.execute(statement)
-
-
-def _statements(text: str) -> list[str]:
-    """Cut at the semicolons that end a statement, not at those in texts, comments or triggers."""
-    found, pending = [], ""
-    for piece in text.split(";"):
-        pending += f"{piece};"
-        if sqlite3.complete_statement(pending):
-            found.append(pending.strip())
-            pending = ""
-    # The last piece got a semicolon that was not there; a comment alone is no statement.
-    return [one for one in found if _COMMENT.sub("", one).strip("; \t\r\n")]
 
 
 class Database:
     """One file, one writer, several readers."""
 
-    def __init__(
-        self, path: Path, writer: aiosqlite.Connection, readers: list[aiosqlite.Connection]
-    ) -> None:
+    def __init__(self, path: Path, writer: aiosqlite.Connection, readers: Sequence[Reader]) -> None:
         self.path = path
         self.journal: Journal | None = None
         """Without one, what transactions tell is dropped."""
         self._writer = writer
         self._lock = WriteQueue()
-        self._readers: asyncio.LifoQueue[aiosqlite.Connection] = asyncio.LifoQueue()
-        self._all = [writer, *readers]
+        self._readers: asyncio.LifoQueue[Reader] = asyncio.LifoQueue()
+        self._every_reader = tuple(readers)
+        self._all: list[aiosqlite.Connection] = [writer, *readers]
         self._closing = self._closed = False
         for reader in readers:
             self._readers.put_nowait(reader)
@@ -165,8 +148,9 @@ class Database:
             wanted = ".".join(map(str, SQLITE_MIN))
             raise DatabaseUnusable(path, f"SQLite {sqlite3.sqlite_version} is below {wanted}")
         opened: list[aiosqlite.Connection] = []
+        readers_opened: list[Reader] = []
         try:
-            uri = await asyncio.to_thread(_made_private, path)
+            uri = await asyncio.to_thread(made_private, path)
             writer = await aiosqlite.connect(path, isolation_level=None)
             opened.append(writer)
             writer.row_factory = sqlite3.Row
@@ -176,8 +160,10 @@ class Database:
                 await _checked(writer)
             await writer.execute_fetchall(_LOG_MODE[write_ahead])
             for _ in range(readers):
-                reader = await aiosqlite.connect(f"{uri}?mode=ro", uri=True, isolation_level=None)
+                reader = Reader(uri)
+                await reader
                 opened.append(reader)
+                readers_opened.append(reader)
                 reader.row_factory = sqlite3.Row
                 await reader.executescript(_pragmas(_READER_PRAGMAS))
         except BaseException as error:
@@ -186,7 +172,7 @@ class Database:
             if isinstance(error, sqlite3.Error | OSError):
                 raise translated(error, path) from error
             raise
-        return cls(path, opened[0], opened[1:])
+        return cls(path, writer, readers_opened)
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[Transaction]:
@@ -282,6 +268,24 @@ class Database:
         finally:
             self._readers.put_nowait(reader)
 
+    async def visit(self, work: Callable[[Visit], T]) -> T:
+        """What a function finds that asks several statements of one snapshot, in one trip.
+
+        It runs in a thread; it must be short, for a task that is cancelled waits for its end.
+
+        Raises: DatabaseBusy, DatabaseUnusable.
+        """
+        reader = await self._readers.get()
+        try:
+            self._refuse_when_closing()
+            return await _to_the_end(asyncio.to_thread(reader.visited, work))
+        except sqlite3.Error as error:
+            if self._closed:
+                self._refuse_when_closing()
+            raise (translated(error, self.path) if is_of_the_file(error) else error) from error
+        finally:
+            self._readers.put_nowait(reader)
+
     async def log_frames(self) -> int:
         """How many frames of the write-ahead log are in use; what lies behind them is not.
 
@@ -316,7 +320,7 @@ class Database:
         settled = False
         try:
             async with asyncio.timeout(CLOSE_PATIENCE_S):
-                for _ in self._all[1:]:
+                for _ in self._every_reader:
                     await self._readers.get()
                 async with self._lock:
                     settled = True
@@ -328,9 +332,9 @@ class Database:
                     await connection.interrupt()
             self._closed = True
             await _to_the_end(_close_all(self._all))
-            for connection in self._all[1:]:
+            for reader in self._every_reader:
                 # Whoever waits for a reader wakes up and is told.
-                self._readers.put_nowait(connection)
+                self._readers.put_nowait(reader)
 
     def _refuse_when_closing(self) -> None:
         if self._closing:
@@ -358,15 +362,6 @@ def _pragmas(settings: Sequence[str]) -> str:
     return "".join(f"PRAGMA {one};" for one in settings)
 
 
-def _made_private(path: Path) -> str:
-    if not os.path.lexists(path):
-        path.touch(mode=FILE_MODE)
-    if not stat.S_ISREG(path.lstat().st_mode):
-        raise OSError(errno.EINVAL, "it is not a regular file")
-    path.chmod(FILE_MODE)
-    return path.absolute().as_uri()
-
-
 async def _close_all(connections: list[aiosqlite.Connection]) -> None:
     # The writer last: the last one folds the log into the file, and one that reads only cannot.
     for connection in reversed(connections):
@@ -379,7 +374,7 @@ async def _in_transaction(connection: aiosqlite.Connection) -> bool:
     return connection.in_transaction
 
 
-async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+async def _to_the_end(work: Coroutine[Any, Any, T]) -> T:
     """Run it even if this task is cancelled meanwhile; the cancellation is raised after it."""
     task = asyncio.ensure_future(work)
     cancelled = False
@@ -388,9 +383,10 @@ async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
             await asyncio.wait({task})
         except asyncio.CancelledError:
             cancelled = True
-    task.result()
+    result = task.result()
     if cancelled:
         raise asyncio.CancelledError
+    return result
 
 
 async def _checked(writer: aiosqlite.Connection) -> None:

@@ -1,7 +1,9 @@
 """The paths of one home, made with modes 0700 and 0600 whatever the umask."""
 
+import errno
 import os
 import secrets
+import stat
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -153,6 +155,19 @@ def open_private(path: Path, flags: int) -> BinaryIO:
     descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
     os.fchmod(descriptor, FILE_MODE)
     return os.fdopen(descriptor, "ab" if flags & os.O_APPEND else "wb")
+
+
+def made_private(path: Path) -> str:
+    """Make a file where there is none, for its owner only; its address.
+
+    Raises: OSError.
+    """
+    if not os.path.lexists(path):
+        path.touch(mode=FILE_MODE)
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    path.chmod(FILE_MODE)
+    return path.absolute().as_uri()
 
 
 def _replaced(partial: Path, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import importlib.resources
 import re
+import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -36,6 +37,7 @@ class Queries(Mapping[str, Query]):
 
 _NAME = re.compile(r"^-- name: ([a-z_0-9]+)$", re.MULTILINE)
 _SHARED = re.compile(r"^ *\$([a-z_0-9]+)$", re.MULTILINE)
+_COMMENT = re.compile(r"--[^\n]*")
 
 
 def parse_named_queries(text: str) -> dict[str, str]:
@@ -50,3 +52,15 @@ def parse_named_queries(text: str) -> dict[str, str]:
         name: _SHARED.sub(lambda found: named.get(found[1], found[0]), body)
         for name, body in named.items()
     }
+
+
+def statements_of(text: str) -> list[str]:
+    """Cut at the semicolons that end a statement, not at those in texts, comments or triggers."""
+    found, pending = [], ""
+    for piece in text.split(";"):
+        pending += f"{piece};"
+        if sqlite3.complete_statement(pending):
+            found.append(pending.strip())
+            pending = ""
+    # The last piece got a semicolon that was not there; a comment alone is no statement.
+    return [one for one in found if _COMMENT.sub("", one).strip("; \t\r\n")]

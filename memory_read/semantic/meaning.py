@@ -98,7 +98,7 @@ class Meaning:
 
         Raises: DatabaseBusy, DatabaseUnusable.
         """
-        if self._filling.failed or not self._embedder.reads(query):
+        if not standing.units or self._filling.failed or not self._embedder.reads(query):
             return Asked()
         matrix = await self._matrix(version, standing)
         units = standing.units

@@ -8,7 +8,7 @@ import hashlib
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -16,10 +16,18 @@ from typing import Literal
 from state.errors import RolloutUnreadable
 from state.home import Home, make_private_folder, open_private, sync_folder
 from state.rollouts.items import SessionMeta
-from state.rollouts.store import open_plain, read_meta, rollout_path, thread_id_of
+from state.rollouts.store import (
+    Opener,
+    find_rollouts,
+    open_plain,
+    read_meta,
+    rollout_path,
+    thread_id_of,
+)
 from state.rollouts.telling import Told, created_at_ms, tell
 from state.stores.recorded_rows import row_as_told
 from state.stores.threads import ThreadRow
+from state.stores.withdrawal import OutsideSource
 
 BLOCK_BYTES = 1_048_576
 # A compressed file may unfold without end.
@@ -36,18 +44,38 @@ class Source:
     path: Path
     meta: SessionMeta
     digest: str
-    """Of the uncompressed bytes."""
+    """Of the bytes as `opened` gives them."""
     archived: bool
+    opened: Opener = open_plain
+    """How it is read as a rollout."""
+    skipped_lines: int = 0
+    first_skipped: tuple[int, ...] = ()
+    """Lines that are no part of what `opened` gives, since they could not be read."""
+    outside: OutsideSource | None = None
+    """What bars it from being learned from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """How the sessions of one program are found and read; both functions raise OSError and
+    RolloutUnreadable, and `examine` gives None where nothing is said in a session."""
+
+    find: Callable[[Path], list[Path]]
+    examine: Callable[[Path], Source | None]
 
 
 def examine(path: Path) -> Source:
-    """What a source is.
+    """What a rollout is.
 
     Raises: OSError, RolloutUnreadable.
     """
     meta = read_meta(path)
     archived = "archived_sessions" in path.parent.parts
     return Source(path=path, meta=meta, digest=digest_of(path), archived=archived)
+
+
+ROLLOUTS = Form(find=find_rollouts, examine=examine)
+"""Sessions as the original writes them."""
 
 
 def digest_of(path: Path) -> str:
@@ -61,13 +89,13 @@ def digest_of(path: Path) -> str:
     return digest.hexdigest()
 
 
-def relation(source: Path, copy: Path) -> Relation:
+def relation(source: Source, copy: Path) -> Relation:
     """How a source stands to an earlier copy of it.
 
     Raises: OSError, RolloutUnreadable.
     """
     with open_plain(copy) as old:
-        for block in _blocks(source):
+        for block in _blocks(source.path, source.opened):
             known = old.read(len(block))
             if known != block[: len(known)]:
                 return "rewritten"
@@ -88,7 +116,7 @@ def target_of(source: Source, home: Home) -> Path:
     return home.sessions / dated[1] / dated[2] / dated[3] / name
 
 
-def copy_private(source: Path, target: Path) -> tuple[str, Told]:
+def copy_private(source: Source, target: Path) -> tuple[str, Told]:
     """Copy a session under its name; the digest of what was copied, and what it tells.
 
     Raises: OSError, RolloutUnreadable, HomeUnusable.
@@ -98,7 +126,7 @@ def copy_private(source: Path, target: Path) -> tuple[str, Told]:
     digest = hashlib.sha256()
     try:
         with open_private(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as file:
-            for block in _blocks(source):
+            for block in _blocks(source.path, source.opened):
                 digest.update(block)
                 file.write(block)
             file.flush()
@@ -125,9 +153,9 @@ def row_of(
     )
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
+def _blocks(path: Path, opened: Opener = open_plain) -> Iterator[bytes]:
     size = 0
-    with open_plain(path) as file:
+    with opened(path) as file:
         while block := file.read(BLOCK_BYTES):
             size += len(block)
             if size > COPY_BYTES_MAX:

@@ -12,21 +12,23 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar, assert_never
 
 from memory_write.controls.session_files import (
+    ROLLOUTS,
+    Form,
     Source,
     copy_private,
     digest_of,
-    examine,
     relation,
     row_of,
     target_of,
 )
+from state.database import Transaction
 from state.errors import HomeUnusable, RolloutUnreadable
 from state.home import Home
 from state.ids import ThreadId
 from state.recovery import State
-from state.rollouts.store import find_rollouts
-from state.rollouts.telling import Told, names_of, tell
+from state.rollouts.telling import SKIPPED_TOLD_MAX, Told, names_of, tell
 from state.stores.threads import ThreadRow
+from state.stores.withdrawal import OutsideSource, pollute_thread
 
 T = TypeVar("T")
 
@@ -62,6 +64,12 @@ class ImportReport:
     updated: int = 0
     older: int = 0
     """Sessions whose last line is from before the asked time."""
+    empty: int = 0
+    """Sessions in which nothing is said."""
+    barred: int = 0
+    """Sessions that took in outside context, and so are not learned from."""
+    unreadable: list[NotTaken] = field(default_factory=list)
+    """Sessions that came in without some lines, which the reason numbers."""
     conflicts: list[NotTaken] = field(default_factory=list)
     failed: list[NotTaken] = field(default_factory=list)
     skipped_lines: int = 0
@@ -74,6 +82,11 @@ class _Unchanged:
 
 @dataclass(frozen=True, slots=True)
 class _Older:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Empty:
     pass
 
 
@@ -92,9 +105,12 @@ class _Taken:
     row: ThreadRow
     new: bool
     skipped_lines: int
+    first_skipped: tuple[int, ...]
+    outside: OutsideSource | None
+    """What bars the thread, where nothing barred its copy before."""
 
 
-_Outcome = _Unchanged | _Older | _Conflict | _Failed | _Taken
+_Outcome = _Unchanged | _Older | _Empty | _Conflict | _Failed | _Taken
 
 
 class SessionImport:
@@ -108,17 +124,23 @@ class SessionImport:
         self,
         path: Path,
         *,
+        form: Form = ROLLOUTS,
+        outside_bars: bool = False,
         since_ms: int | None = None,
         dry_run: bool = False,
         progress: Callable[[ImportProgress], None] = lambda _: None,
     ) -> ImportReport:
-        """Import a file, a folder with all below, or a Codex home with its archive.
+        """Import a file, a folder with all below, or the home of the program of that form.
+
+        With `outside_bars` a session that took in outside context is not learned from.
 
         Raises: FileNotFoundError, OSError, DatabaseBusy, DatabaseUnusable.
         """
         path = await asyncio.to_thread(path.resolve)
-        files = await asyncio.to_thread(find_rollouts, path)
+        files = await asyncio.to_thread(form.find, path)
         order = _Order(
+            form=form,
+            outside_bars=outside_bars,
             names=await asyncio.to_thread(names_of, path),
             since_ms=since_ms,
             dry_run=dry_run,
@@ -135,12 +157,12 @@ class SessionImport:
         return report
 
     async def _batch(self, files: Sequence[Path], order: "_Order") -> dict[Path, _Outcome]:
-        found = await _each(files, _examined)
+        found = await _each(files, lambda file: _examined(file, order.form))
         outcomes: dict[Path, _Outcome] = {}
         # One thread may lie in two files; the later one is judged by what became of the first.
         rounds: list[dict[ThreadId, Source]] = []
         for file, source in found.items():
-            if isinstance(source, _Failed):
+            if isinstance(source, _Failed | _Empty):
                 outcomes[file] = source
                 order.tick(file)
                 continue
@@ -166,18 +188,36 @@ class SessionImport:
             return _judge(source, rows[source.meta.id], self._state.home, order, now_ms)
 
         outcomes = await _each(list(by_path), judged, order.tick)
-        taken = [one.row for one in outcomes.values() if isinstance(one, _Taken)]
+        taken = [one for one in outcomes.values() if isinstance(one, _Taken)]
         if taken and not order.dry_run:
             async with self._state.database.writing() as tx:
-                for row in taken:
-                    await self._state.threads.put(tx, row)
+                for one in taken:
+                    await self._state.threads.put(tx, one.row)
+                    if one.outside is not None:
+                        await self._bar(tx, one.row.thread_id, one.outside, now_ms)
         return outcomes
+
+    async def _bar(
+        self, tx: Transaction, thread_id: ThreadId, source: OutsideSource, now_ms: int
+    ) -> None:
+        state = self._state
+        await pollute_thread(
+            tx,
+            threads=state.threads,
+            jobs=state.jobs,
+            outputs=state.outputs,
+            thread_id=thread_id,
+            now_ms=now_ms,
+            source=source,
+        )
 
 
 @dataclass(slots=True, kw_only=True)
 class _Order:
     """What one run was asked for, and how far it is."""
 
+    form: Form
+    outside_bars: bool
     names: dict[ThreadId, str]
     since_ms: int | None
     dry_run: bool
@@ -200,12 +240,12 @@ def _judge(
         refused = _refusal(source, row, target)
         if refused is not None:
             return refused
-        if order.since_ms is not None and _is_older(tell(source.path), order.since_ms):
+        if order.since_ms is not None and _is_older(_told(source), order.since_ms):
             return _Older()
         if order.dry_run:
-            digest, told = source.digest, tell(source.path)
+            digest, told = source.digest, _told(source)
         else:
-            digest, told = copy_private(source.path, target)
+            digest, told = copy_private(source, target)
     except (OSError, RolloutUnreadable, HomeUnusable) as error:
         return _Failed(_reason(error))
     fresh = row_of(
@@ -216,7 +256,25 @@ def _judge(
         now_ms=now_ms,
         name=order.names.get(source.meta.id),
     )
-    return _Taken(_kept(fresh, row), row is None, told.skipped_lines)
+    kept = _kept(fresh, row)
+    return _Taken(
+        row=kept,
+        new=row is None,
+        skipped_lines=source.skipped_lines + told.skipped_lines,
+        first_skipped=(*source.first_skipped, *told.first_skipped)[:SKIPPED_TOLD_MAX],
+        outside=_barring(source, told, order) if kept.memory_mode == "enabled" else None,
+    )
+
+
+def _barring(source: Source, told: Told, order: _Order) -> OutsideSource | None:
+    """What of a session bars it from being learned from: our settings, or its program's word."""
+    if order.outside_bars and source.outside is not None:
+        return source.outside
+    return OutsideSource("other", "import") if told.memory_mode == "polluted" else None
+
+
+def _told(source: Source) -> Told:
+    return tell(source.path, opened=source.opened)
 
 
 def _refusal(source: Source, row: ThreadRow | None, target: Path) -> _Outcome | None:
@@ -225,7 +283,7 @@ def _refusal(source: Source, row: ThreadRow | None, target: Path) -> _Outcome | 
         return _Unchanged()
     if row is None:
         # A copy without a row is what an import that was killed left behind.
-        if target.exists() and relation(source.path, target) in ("rewritten", "behind"):
+        if target.exists() and relation(source, target) in ("rewritten", "behind"):
             return _Conflict("another file lies where its copy would")
         return None
     if row.imported_digest is None:
@@ -234,7 +292,7 @@ def _refusal(source: Source, row: ThreadRow | None, target: Path) -> _Outcome | 
         return _Unchanged()
     if not target.exists():
         return None
-    stands = relation(source.path, target)
+    stands = relation(source, target)
     if stands in ("same", "behind"):
         return _Unchanged()
     if digest_of(target) != row.imported_digest:
@@ -258,6 +316,12 @@ def _kept(fresh: ThreadRow, row: ThreadRow | None) -> ThreadRow:
     )
 
 
+def _unreadable(taken: _Taken) -> str:
+    more = ", …" if taken.skipped_lines > len(taken.first_skipped) else ""
+    numbers = ", ".join(map(str, taken.first_skipped))
+    return f"{taken.skipped_lines} of its lines could not be read: {numbers}{more}"
+
+
 def _is_older(told: Told, since_ms: int) -> bool:
     return told.updated_at_ms is not None and told.updated_at_ms < since_ms
 
@@ -268,21 +332,26 @@ def _count(report: ImportReport, file: Path, outcome: _Outcome) -> None:
             report.unchanged += 1
         case _Older():
             report.older += 1
+        case _Empty():
+            report.empty += 1
         case _Conflict(reason):
             report.conflicts.append(NotTaken(str(file), reason))
         case _Failed(reason):
             report.failed.append(NotTaken(str(file), reason))
-        case _Taken(_, new, skipped_lines):
-            report.imported += new
-            report.updated += not new
-            report.skipped_lines += skipped_lines
+        case _Taken():
+            report.imported += outcome.new
+            report.updated += not outcome.new
+            report.barred += outcome.outside is not None
+            report.skipped_lines += outcome.skipped_lines
+            if outcome.skipped_lines:
+                report.unreadable.append(NotTaken(str(file), _unreadable(outcome)))
         case _:
             assert_never(outcome)
 
 
-def _examined(path: Path) -> Source | _Failed:
+def _examined(path: Path, form: Form) -> Source | _Empty | _Failed:
     try:
-        return examine(path)
+        return form.examine(path) or _Empty()
     except (OSError, RolloutUnreadable) as error:
         return _Failed(_reason(error))
 

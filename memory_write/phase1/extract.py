@@ -37,8 +37,10 @@ class Prepared:
     """What the whole prompt is estimated to cost; counted once, since counting takes time."""
 
 
-def choice_for(thread: ThreadRow, settings: MemorySettings, recipe: Recipe) -> ModelChoice:
-    """The thread's own provider and model, unless the settings name a model.
+def choice_for(
+    thread: ThreadRow, tier: str | None, settings: MemorySettings, recipe: Recipe
+) -> ModelChoice:
+    """The thread's own provider, service tier and model, unless the settings name a model.
 
     An imported thread names a provider of the configuration it came from, which means nothing
     here; it is heard by the configured default.
@@ -48,6 +50,7 @@ def choice_for(thread: ThreadRow, settings: MemorySettings, recipe: Recipe) -> M
         provider=None if imported else thread.model_provider,
         model=settings.extract_model or (None if imported else thread.model),
         effort=recipe.extraction_effort,
+        service_tier=None if imported else tier,
     )
 
 

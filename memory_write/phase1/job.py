@@ -196,7 +196,7 @@ class JobRunner:
         at_end: Callable[..., object],
     ) -> Extracted | Delay:
         limits = self._settings.phase1
-        choice = choice_for(thread, self._settings, recipe)
+        choice = choice_for(thread, transcript.service_tier, self._settings, recipe)
         model = self._models.extraction(choice.provider)
         try:
             tokens_max = conversation_tokens_max(await model.window_tokens(choice), limits)

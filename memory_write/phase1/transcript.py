@@ -30,6 +30,7 @@ from state.rollouts.items import (
     TranscriptItem,
     TranscriptKind,
 )
+from state.rollouts.kept_input import in_place
 from state.rollouts.lines import PASSTHROUGH
 from state.rollouts.recorded import IMAGE_OMITTED
 from state.rollouts.store import parse_time_ms, read_lines, read_meta
@@ -62,7 +63,7 @@ def hear(path: Path, *, thread_id: ThreadId, cwd: str, git_branch: str | None) -
     listener = _Listener(meta)
     items: list[TranscriptItem] = []
     skipped: list[int] = []
-    for line in read_lines(path):
+    for line in in_place(read_lines(path)):
         if isinstance(line, SkippedLine):
             if len(skipped) < SKIPPED_MAX:
                 skipped.append(line.line_number)
@@ -73,6 +74,7 @@ def hear(path: Path, *, thread_id: ThreadId, cwd: str, git_branch: str | None) -
         cwd=cwd,
         git_branch=git_branch,
         items=tuple(listener.with_turns(items)),
+        service_tier=listener.service_tier,
         skipped_lines=tuple(skipped),
     )
 
@@ -96,6 +98,7 @@ class _Listener:
     """Takes lines in order; knows which calls recalled memory and which turn is on."""
 
     def __init__(self, meta: SessionMeta) -> None:
+        self.service_tier: str | None = None
         self._thread_id = meta.id
         self._forked_at_ms = parse_time_ms(meta.timestamp) if meta.forked_from_id else None
         self._copied_lines = meta.copied_lines or 0
@@ -114,8 +117,11 @@ class _Listener:
                     self._copied_until_ms = written_ms + _COPYING_MS_MAX
             case "event_msg":
                 self._event(line)
-            case "turn_context" if isinstance(line.payload.get("turn_id"), str):
-                self._begin_turn(line.payload.get("turn_id"))
+            case "turn_context":
+                tier = line.payload.get("service_tier")
+                self.service_tier = tier if isinstance(tier, str) else None
+                if isinstance(line.payload.get("turn_id"), str):
+                    self._begin_turn(line.payload.get("turn_id"))
             case "response_item" if not self._is_copied(line):
                 yield from self._response(line)
             case "inter_agent_communication" if not self._is_copied(line):

@@ -90,9 +90,10 @@ class MemoryStatusResult(WireModel):
 
 
 class ImportParams(StrictParams):
-    """Bring in session files: a file, a folder, or a home with its archive."""
+    """Bring in session files: a file, a folder, or the home of the program that wrote them."""
 
     path: str
+    format: Literal["codex", "claude"] | None = None
     since: str | None = None
     dry_run: bool | None = None
 
@@ -112,9 +113,12 @@ class ImportResult(WireModel):
     updated: int
     unchanged: int
     older: int
+    empty: int
+    barred: int
     conflicts: list[ImportFailure]
     failed: list[ImportFailure]
     skipped_lines: int
+    unreadable: list[ImportFailure]
     dry_run: bool
 
 

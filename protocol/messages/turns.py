@@ -114,6 +114,7 @@ class TurnStartParams(RequestParams):
     client_user_message_id: str | None = None
     model: str | None = None
     effort: str | None = None
+    service_tier: str | None = None
     summary: Literal["auto", "concise", "detailed", "none"] | None = None
     cwd: str | None = None
     approval_policy: ApprovalPolicy | None = None

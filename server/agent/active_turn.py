@@ -5,12 +5,14 @@ input either joins this turn or starts the next one, never neither and never bot
 """
 
 import asyncio
+import contextlib
 from collections import deque
 from dataclasses import replace
 
 from server.agent.events import TurnFault
-from server.agent.inputs import TurnInput, TurnKind
+from server.agent.inputs import TurnKind
 from server.agent.interrupts import Interrupts
+from server.agent.saying import HeldInput
 from server.agent.turn import TurnLife
 from state.ids import TurnId
 from state.rollouts.items import RecordedItem, RecordedTurn
@@ -19,16 +21,16 @@ from state.rollouts.items import RecordedItem, RecordedTurn
 class ActiveTurn:
     """One admitted turn; changed by the event loop only."""
 
-    def __init__(self, turn_id: TurnId, first: TurnInput, *, kind: TurnKind = "user") -> None:
+    def __init__(self, turn_id: TurnId, first: HeldInput, *, kind: TurnKind = "user") -> None:
         self.turn_id = turn_id
         self.kind = kind
         self.first = first
         self.life = TurnLife()
         self.interrupts = Interrupts()
-        self.inbox: deque[TurnInput] = deque()
+        self.inbox: deque[HeldInput] = deque()
         self.begun = asyncio.Event()
         self.recorded = asyncio.Event()
-        """Set when its first input is in the file and the thread's row is there, or it ended."""
+        """Set when its first input is in the file and the thread has a row, or it ended."""
         self.ended = asyncio.Event()
         self.items: list[RecordedItem] = []
         self.open_item: RecordedItem | None = None
@@ -42,7 +44,7 @@ class ActiveTurn:
         self.fault: TurnFault | None = None
         self.started_at_ms: int | None = None
         self.ended_at_ms: int | None = None
-        self.output_schema = first.output_schema
+        self.output_schema = first.given.output_schema
 
     @property
     def open(self) -> bool:
@@ -66,6 +68,14 @@ class ActiveTurn:
 
     def begin(self) -> None:
         """Let its events flow; a second call does nothing."""
+        self.begun.set()
+
+    async def wait_begun(self, seconds: float) -> None:
+        """Wait until its events may flow; after that long they flow by themselves."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.begun.wait()
+        # Whoever admitted it may be gone; the input was taken, so the turn runs.
         self.begun.set()
 
     def snapshot(self) -> RecordedTurn:

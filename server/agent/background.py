@@ -207,6 +207,7 @@ class ProviderExtraction:
                 instructions=request.instructions,
                 input=[_user(text) for text in request.messages],
                 effort=request.model.effort,
+                service_tier=request.model.service_tier,
                 output_schema=dict(request.output_schema),
                 cache_key=f"extraction-{request.version}",
             )

@@ -161,6 +161,7 @@ class Compaction:
             instructions=INSTRUCTIONS,
             input=(*items, {"type": "message", "role": "user", "content": [order]}),
             effort=settings.effort,
+            service_tier=settings.service_tier,
             cache_key=self._conversation.thread_id,
             purpose="compaction",
         )

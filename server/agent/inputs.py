@@ -41,6 +41,8 @@ class ThreadSettings:
     model: str
     cwd: str
     effort: str | None = None
+    service_tier: str | None = None
+    """None lets the provider choose."""
     summary: str | None = None
     approval_policy: Any = "on-request"
     """The wire's value: a name, or an object with granular rules."""
@@ -69,6 +71,7 @@ class SettingsChange:
     model: str | None = None
     cwd: str | None = None
     effort: str | None = None
+    service_tier: str | None = None
     summary: str | None = None
     approval_policy: Any = None
     sandbox_policy: Mapping[str, Any] | None = None
@@ -134,12 +137,16 @@ class Admitted:
     """The input is in the thread's inbox.
 
     `started` is False when it joined the running turn. Nothing of a started turn is told before
-    `begin` was called; calling it twice, or for a joined turn, does nothing.
+    `begin` was called; calling it twice, or for a joined turn, does nothing. Acknowledge it only
+    after `kept` returned: then its words are in the thread's file, or its turn fails of it and
+    says so; for joined input it raises instead (OSError, StateError), and for a turn that will
+    never run ThreadClosing.
     """
 
     turn_id: TurnId
     started: bool
     begin: Callable[[], None]
+    kept: Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

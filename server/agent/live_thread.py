@@ -14,8 +14,9 @@ from typing import Any
 
 from server.agent.active_turn import ActiveTurn
 from server.agent.conversation import ACTIVE, Conversation
-from server.agent.errors import ThreadBusy
+from server.agent.errors import ThreadBusy, ThreadClosing
 from server.agent.events import SettingsChanged, ThreadStatus
+from server.agent.injecting import injected
 from server.agent.inputs import (
     Admitted,
     InterruptOutcome,
@@ -28,13 +29,14 @@ from server.agent.inputs import (
 from server.agent.loop import Surroundings, TurnRun
 from server.agent.models.base import TokenUse
 from server.agent.opening import recorded_settings
-from server.agent.outside import outside_context
+from server.agent.prompt import typed_text
 from server.agent.recorder import Recorder
+from server.agent.saying import HeldInput, Said, said
 from server.agent.thread_memory import ThreadMemory
 from state.ids import ThreadId, TurnId, uuid7
 from state.recovery import State
 from state.rollouts.items import RecordedTurn
-from state.rollouts.lines import Line, response_item
+from state.rollouts.lines import Line, input_kept
 from state.stores.threads import MemoryMode, ThreadRow
 
 log = logging.getLogger(__name__)
@@ -169,10 +171,35 @@ class LiveThread:
     def _queue(self, given: TurnInput, kind: TurnKind) -> Admitted | Refused:
         if len(self._queued) >= QUEUED_TURNS_MAX:
             return Refused(reason="full")
-        turn = ActiveTurn(TurnId(uuid7(self._around.clock.now_ms())), given, kind=kind)
+        turn_id = TurnId(uuid7(self._around.clock.now_ms()))
+        turn = ActiveTurn(turn_id, self._held(turn_id, given), kind=kind)
         self._queued.append(turn)
         self._woken.set()
-        return Admitted(turn_id=turn.turn_id, started=True, begin=turn.begin)
+
+        async def kept() -> None:
+            if turn.first.waits and await turn.first.noted():
+                return
+            await turn.recorded.wait()
+            if turn.started_at_ms is None:
+                raise ThreadClosing(self.id)
+
+        return Admitted(turn_id=turn_id, started=True, begin=turn.begin, kept=kept)
+
+    def _held(self, turn_id: TurnId, given: TurnInput) -> HeldInput:
+        """The input, noted in the file if a turn goes on; a command is recorded when it has run."""
+        ahead = self._running or (self._queued[0] if self._queued else None)
+        if ahead is None or given.command is not None:
+            return HeldInput(given)
+
+        async def note() -> Said | None:
+            await ahead.recorded.wait()  # there may be no file before that
+            words = await said(given, turn_id, self._around.clock)
+            if words is not None:
+                lines = self._recorder.user_lines(words, typed_text(given))
+                await self._recorder.record([input_kept(turn_id, lines)])
+            return words
+
+        return HeldInput(given, note)
 
     def steer(self, given: TurnInput, *, expected_turn_id: str) -> Admitted | Refused:
         """Let this input join the turn of that id, and no other."""
@@ -193,10 +220,11 @@ class LiveThread:
     def _join(self, active: ActiveTurn, given: TurnInput) -> Admitted | Refused:
         if len(active.inbox) >= self._around.settings.limits.inbox_items_max:
             return Refused(reason="full", active_turn_id=active.turn_id)
-        active.inbox.append(given)
+        held = self._held(active.turn_id, given)
+        active.inbox.append(held)
         if given.command is None:  # a command of the user does not cut what the model says
             active.interrupts.steer()
-        return Admitted(turn_id=active.turn_id, started=False, begin=_nothing)
+        return Admitted(turn_id=active.turn_id, started=False, begin=_nothing, kept=held.kept)
 
     def interrupt(self, turn_id: str) -> InterruptOutcome:
         """Stop the turn of that id; its end is told by events, after this returned."""
@@ -256,21 +284,7 @@ class LiveThread:
         if self.busy:
             # Between a call and its output nothing else may stand.
             raise ThreadBusy(self.id)
-        lines = []
-        for item in items:
-            if (outside := outside_context(item)) is not None:
-                await self._conversation.pollute(outside.kind, outside.name)
-            content = item.get("content")
-            kinds = ["client.injected"] * (len(content) if isinstance(content, list) else 0)
-            lines.append(response_item(item, turn_id="", kinds=kinds))
-        before = self._conversation.mark()
-        for item in items:
-            self._conversation.remember(item)
-        try:
-            await self._record(lines)
-        except BaseException:
-            self._conversation.back_to(before)
-            raise
+        await injected(self._conversation, self._recorder, items, clock=self._around.clock)
 
     async def _record(self, lines: Sequence[Line]) -> None:
         """Write lines between turns; of a thread without a file, with its first turn."""
@@ -331,7 +345,7 @@ class LiveThread:
     async def close(self, *, drain_s: float) -> None:
         """Take nothing new, let what runs end within that time, then stop it."""
         self._closing = True
-        for turn in self._queued:
+        for turn in self._open_turns:
             turn.begin()
         try:
             async with asyncio.timeout(drain_s):
@@ -360,23 +374,17 @@ class LiveThread:
                 self._woken.clear()
                 await self._woken.wait()
             self._running = self._queued.popleft()
-            await self._begun(self._running)
             await TurnRun(self._conversation, self._running, self._recorder, self._around).run()
             self._running = None
 
     def _died(self, task: "asyncio.Task[None]") -> None:
         """Whatever ended the task: nothing is admitted that nobody would run."""
         self._closing = True
+        for turn in (self._running, *self._queued):
+            if turn is not None:
+                turn.recorded.set()
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("thread %s stopped working", self.id, exc_info=error)
-
-    async def _begun(self, turn: ActiveTurn) -> None:
-        try:
-            async with asyncio.timeout(self._around.settings.limits.begin_wait_s):
-                await turn.begun.wait()
-        except TimeoutError:
-            # Whoever admitted it is gone; the input was taken, so the turn runs.
-            turn.begin()
 
 
 def _nothing() -> None:

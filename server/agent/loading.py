@@ -68,7 +68,8 @@ def replay(conversation: Conversation, history: History, row: ThreadRow) -> None
     for item in history.response_items:
         conversation.remember(item)
     conversation.turns = list(history.turns)
-    conversation.context_recorded = bool(conversation.sent)
+    # Items that a program put in before the first turn came without it.
+    conversation.context_recorded = bool(conversation.sent) and bool(conversation.turns)
     conversation.told_instructions = _told_instructions(conversation.sent)
     # An imported thread may name a folder of another machine; its context is in the history.
     if conversation.context_recorded:
@@ -112,6 +113,7 @@ def over_recorded(change: SettingsChange, history: History, row: ThreadRow) -> S
         change,
         cwd=change.cwd or context.get("cwd"),
         effort=change.effort or context.get("effort"),
+        service_tier=change.service_tier or context.get("service_tier"),
         approval_policy=given(change.approval_policy, context.get("approval_policy")),
         sandbox_policy=given(change.sandbox_policy, {"type": name} if name else None),
         instructions=change.instructions or instructions,

@@ -17,11 +17,8 @@ from server.agent.answer import Answer, AnswerReader
 from server.agent.compaction import OVERFLOW, Compactor
 from server.agent.conversation import ACTIVE, IDLE, SYSTEM_ERROR, Conversation
 from server.agent.errors import AgentError, ProviderFailed
-from server.agent.events import (
-    SettingsChanged,
-    TurnFault,
-)
-from server.agent.inputs import Bar, Nudge, TurnInput, UserCommand, nothing_is_barred
+from server.agent.events import TurnFault
+from server.agent.inputs import Bar, Nudge, UserCommand, nothing_is_barred
 from server.agent.interrupts import Stopped
 from server.agent.limits import AgentSettings, ModelLimits
 from server.agent.memory import MemoryReader
@@ -112,15 +109,12 @@ class TurnRun:
         """From the first event of the turn to its last."""
         turn, clock = self._turn, self._around.clock
         turn.started_at_ms = clock.now_ms()
-        self._conversation.set_status(ACTIVE)
-        self._telling.started()
         turn.life.take(Event.BEGUN)
         self._clock.run()
         try:
             await self._work()
             await self._end()
         finally:
-            turn.recorded.set()
             self._clock.stand()
             self._floor.leave()
 
@@ -128,17 +122,16 @@ class TurnRun:
         """Everything between start and end; the net of the thread's task."""
         turn = self._turn
         try:
+            await self._open()
             if turn.kind == "compact":
-                await self._opening.begin()
                 await self._compactor.run()
                 turn.life.take(Event.ANSWERED)
                 return
-            await self._opening.record(self._take_settings(turn.first))
-            turn.recorded.set()
-            if turn.first.command is not None:
-                await self._run_command(turn.first.command)
-            has_words = await self._take_inbox() or turn.first.command is None
-            if turn.first.content and not self._conversation.ephemeral:
+            first = turn.first.given
+            if first.command is not None:
+                await self._run_command(first.command)
+            has_words = await self._take_inbox() or first.command is None
+            if first.content and not self._conversation.ephemeral:
                 self._around.nudge(self._conversation.thread_id)
             if has_words:
                 await self._rounds()
@@ -164,6 +157,29 @@ class TurnRun:
             incident = secrets.token_hex(4)
             log.exception("turn %s failed, incident %s", turn.turn_id, incident)
             self._fail("other", f"internal error (incident {incident})")
+
+    async def _open(self) -> None:
+        """Record what the turn begins with, and tell of it once whoever asked is answered.
+
+        Raises: OSError, StateError.
+        """
+        turn, conversation = self._turn, self._conversation
+        item, changed = None, False
+        try:
+            if turn.kind == "compact":
+                await self._opening.begin()
+            else:
+                changed = conversation.change(turn.first.given.change)
+                item = await self._opening.record(turn.first)
+        finally:
+            turn.recorded.set()
+            await turn.wait_begun(self._limits.begin_wait_s)
+            conversation.set_status(ACTIVE)
+            self._telling.started()
+            if changed:
+                self._telling.settings()
+        if item is not None:
+            self._opening.tell(item)
 
     def _fail(self, info: Any, message: str) -> None:
         self._turn.fault = TurnFault(message=message, error_info=info)
@@ -212,20 +228,20 @@ class TurnRun:
         """Whether there were words for the model; commands of the user are run here."""
         has_words = False
         while self._turn.inbox:
-            given = self._turn.inbox.popleft()
+            held = self._turn.inbox.popleft()
+            given = held.given
             if given.command is not None:
                 await self._run_command(given.command)
+                continue
+            if not await held.noted():
                 continue
             has_words = True
             if given.output_schema is not None:
                 self._turn.output_schema = given.output_schema
-            await self._opening.record_input(self._take_settings(given))
+            if self._conversation.change(given.change):
+                self._telling.settings()
+            await self._opening.record_input(held)
         return has_words
-
-    def _take_settings(self, given: TurnInput) -> TurnInput:
-        if self._conversation.change(given.change):
-            self._conversation.tell(SettingsChanged(thread_id=self._conversation.thread_id))
-        return given
 
     async def _asked(self) -> Answer:
         """The model's answer; where the history does not fit, once more with a summary of it."""
@@ -278,6 +294,7 @@ class TurnRun:
                 *self._around.tools.hosted(settings),
             ),
             effort=settings.effort,
+            service_tier=settings.service_tier,
             output_schema=self._turn.output_schema,
             cache_key=self._conversation.thread_id,
         )  # fmt: skip

@@ -1,11 +1,10 @@
 """Records what goes into a turn: its start, the context of a first one, and the user's words.
 
-Invariant: the user's message is in the rollout, and the thread in the database, before an item
-event tells of it.
+Invariant: the user's message is in the rollout, and the thread in the database, before it is
+acknowledged and before an item event tells of it.
 """
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +13,7 @@ from server.agent.active_turn import ActiveTurn
 from server.agent.checkout import Checkout, read_checkout
 from server.agent.conversation import Conversation
 from server.agent.events import ItemCompleted, ItemStarted, Warned
+from server.agent.identity import row_changes, session_meta
 from server.agent.inputs import ThreadSettings, TurnInput
 from server.agent.instruction_files import Instructions, fragment, read_instructions
 from server.agent.limits import AgentSettings
@@ -23,19 +23,17 @@ from server.agent.prompt import (
     PromptMessage,
     developer_message,
     environment_message,
-    has_files,
     local_date,
     typed_text,
-    user_message,
 )
 from server.agent.recorder import Recorder
+from server.agent.saying import HeldInput, Said, said
 from state.clock import Clock
 from state.errors import StateError
 from state.ids import uuid7
 from state.policy.preview import PRIVATE_PREVIEW, preview_of
-from state.rollouts.items import RecordedItem, SessionMeta
+from state.rollouts.items import RecordedItem
 from state.rollouts.lines import Line, response_item, task_started, turn_context
-from state.rollouts.store import rfc3339
 
 
 class Opening:
@@ -58,10 +56,10 @@ class Opening:
         self._settings = settings
         self._clock = clock
 
-    async def record(self, given: TurnInput) -> None:
-        """The start of the turn with its first input; makes file and row at the first turn.
+    async def record(self, held: HeldInput) -> RecordedItem | None:
+        """The start of the turn with its first input, which is to be told; none without words.
 
-        Raises: OSError, StateError.
+        Makes file and row at the first turn. Raises: OSError, StateError.
         """
         turn, conversation = self._turn, self._conversation
         assert turn.started_at_s is not None
@@ -70,12 +68,11 @@ class Opening:
         lines.extend(self._message_line(one) for one in await self._context())
         lines.append(turn_context(turn.turn_id, self._turn_context()))
         try:
-            item = await self._write(given, lines)
+            return await self._write(held, lines)
         except (OSError, StateError):
             # Nothing of it is in the file, so the next turn must bring the context again.
             conversation.back_to(before)
             raise
-        self._tell(item)
 
     async def begin(self) -> None:
         """The start of a turn in which nothing is said.
@@ -84,33 +81,50 @@ class Opening:
         """
         assert self._turn.started_at_s is not None
         if not self._recorder.opened:
-            await self._recorder.open(self._meta(Checkout()))
+            await self._recorder.open(
+                session_meta(self._recorder.draft, self._conversation.settings, Checkout())
+            )
         await self._recorder.record(
             [task_started(self._turn.turn_id, started_at_s=self._turn.started_at_s)]
         )
 
-    async def _write(self, given: TurnInput, lines: Sequence[Line]) -> RecordedItem | None:
+    async def _write(self, held: HeldInput, lines: Sequence[Line]) -> RecordedItem | None:
         checkout = Checkout()
         if not self._conversation.ephemeral and not self._recorder.stored:
             checkout = await asyncio.to_thread(read_checkout, self._conversation.settings.cwd)
         if not self._recorder.opened:
-            await self._recorder.open(self._meta(checkout))
-        item, user_lines = await self._input_lines(given)
+            await self._recorder.open(
+                session_meta(self._recorder.draft, self._conversation.settings, checkout)
+            )
+        words, user_lines = await self._words(held)
         # The file first: on a full disk no row may tell of words that are nowhere.
         await self._recorder.record([*lines, *user_lines])
-        await self._put_row(given, checkout)
-        return item
+        if self._recorder.stored:
+            self._turn.recorded.set()
+        await self._put_row(held.given, checkout)
+        return None if words is None else words.item
 
-    async def record_input(self, given: TurnInput) -> None:
+    async def record_input(self, held: HeldInput) -> None:
         """Further input of the user.
 
         Raises: OSError, StateError.
         """
-        item, lines = await self._input_lines(given)
+        words, lines = await self._words(held)
+        if words is None:
+            return
         await self._recorder.record(lines)
-        if not self._recorder.draft.preview and typed_text(given):
-            await self._put_row(given, Checkout())
-        self._tell(item)
+        if not self._recorder.draft.preview and typed_text(held.given):
+            await self._put_row(held.given, Checkout())
+        self.tell(words.item)
+
+    async def _words(self, held: HeldInput) -> tuple[Said | None, Sequence[Line]]:
+        """What was said and its lines; the same as was noted of it, if it had to wait."""
+        await held.noted()
+        words = held.words or await said(held.given, self._turn.turn_id, self._clock)
+        if words is None:
+            return None, ()
+        self._conversation.remember(words.response)
+        return words, self._recorder.user_lines(words, typed_text(held.given))
 
     async def _context(self) -> list[PromptMessage]:
         """What must be said before the user's words: all at first, later what changed."""
@@ -201,82 +215,17 @@ class Opening:
         told = self._conversation.memory
         return None if told is None else told.report.recorded()
 
-    def _meta(self, checkout: Checkout) -> SessionMeta:
-        draft, settings = self._recorder.draft, self._conversation.settings
-        from_row: dict[str, Any] = {
-            "id": draft.thread_id,
-            "session_id": draft.thread_id,
-            "timestamp": rfc3339(draft.created_at_ms),
-            "cwd": settings.cwd,
-            "originator": draft.originator or "memoryd",
-            "cli_version": draft.cli_version,
-            "source": _source(draft.source),
-            "thread_source": draft.thread_source,
-            "model_provider": settings.provider,
-            "memory_mode": draft.memory_mode,
-            "memory_use": None if draft.use_memories else False,
-            "history_mode": draft.history_mode,
-        }
-        if settings.instructions is not None:
-            from_row["base_instructions"] = {"text": settings.instructions}
-        if settings.client_tools:
-            from_row["dynamic_tools"] = [dict(one) for one in settings.client_tools]
-        if checkout.known:
-            from_row["git"] = {
-                "commit_hash": checkout.commit_id,
-                "branch": checkout.branch,
-                "repository_url": checkout.origin_url,
-            }
-        return SessionMeta.model_validate(from_row)
-
-    async def _input_lines(self, given: TurnInput) -> tuple[RecordedItem | None, list[Line]]:
-        if not given.content:
-            return None, []
-        message = (
-            await asyncio.to_thread(user_message, given)
-            if has_files(given)
-            else user_message(given)
-        )
-        now_ms = self._clock.now_ms()
-        item = RecordedItem(
-            item_id=uuid7(now_ms),
-            turn_id=self._turn.turn_id,
-            type="userMessage",
-            body={
-                "clientId": given.client_id,
-                "content": [
-                    {"text_elements": [], **one} if one.get("type") == "text" else dict(one)
-                    for one in given.content
-                ],
-            },
-            started_at_ms=now_ms,
-            completed_at_ms=now_ms,
-        )
-        response = {"id": f"msg_{uuid7(now_ms)}", **message.item}
-        self._conversation.remember(response)
-        return item, list(self._recorder.user_lines(item, response, typed_text(given)))
-
     async def _put_row(self, given: TurnInput, checkout: Checkout) -> None:
         draft, settings = self._recorder.draft, self._conversation.settings
-        changes: dict[str, Any] = {
-            "updated_at_ms": self._clock.now_ms(),
-            "model_provider": settings.provider,
-            "model": settings.model,
-            "cwd": settings.cwd,
-        }
+        changes = row_changes(settings, checkout, now_ms=self._clock.now_ms())
         if not draft.preview:
             private = not draft.use_memories and draft.memory_mode != "enabled"
             typed = typed_text(given)
             changes["preview"] = PRIVATE_PREVIEW if private and typed else preview_of(typed)
-        if checkout.known:
-            changes["git_branch"] = checkout.branch
-            changes["git_sha"] = checkout.commit_id
-            changes["git_origin_url"] = checkout.origin_url
         await self._recorder.put_row(**changes)
 
-    def _tell(self, item: RecordedItem | None) -> None:
-        if item is None:
-            return
+    def tell(self, item: RecordedItem) -> None:
+        """Tell what the user said."""
         self._turn.items.append(item)
         thread_id, turn_id = self._conversation.thread_id, self._turn.turn_id
         begun = replace(item, completed_at_ms=None)
@@ -300,6 +249,7 @@ def recorded_settings(settings: ThreadSettings) -> dict[str, Any]:
         "sandbox_policy": recorded_policy(settings.sandbox_policy),
         "model": settings.model,
         "effort": settings.effort,
+        **({"service_tier": settings.service_tier} if settings.service_tier else {}),
         "summary": settings.summary or "auto",
     }
 
@@ -308,12 +258,3 @@ def recorded_policy(policy: Mapping[str, Any]) -> dict[str, Any]:
     """A sandbox policy as rollouts hold it."""
     name = str(policy.get("type", "readOnly"))
     return {"type": _POLICY_NAMES.get(name, name)}
-
-
-def _source(text: str) -> str | dict[str, Any]:
-    """The source value of a row; what is no JSON counts as a word."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return text
-    return value if isinstance(value, str | dict) else str(value)

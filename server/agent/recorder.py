@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, ParamSpec, TypeVar
 
 from server.agent.models.base import TokenUse
+from server.agent.saying import Said
 from state.errors import RolloutMissing
 from state.recovery import State
 from state.rollouts.items import RecordedItem, SessionMeta
@@ -132,11 +133,9 @@ class Recorder:
                 await self._state.threads.put(tx, row)
         self.stored = True
 
-    def user_lines(
-        self, item: RecordedItem, response: Mapping[str, Any], text: str
-    ) -> Sequence[Line]:
+    def user_lines(self, said: Said, text: str) -> Sequence[Line]:
         """What the user said, in the file's own history mode."""
-        lines = user_message_lines(self.draft.thread_id, item, response=response)
+        lines = user_message_lines(self.draft.thread_id, said.item, response=said.response)
         if self.draft.history_mode == "legacy":
             told = {"type": "user_message", "message": text, "images": []}
             return [lines[0], {"type": "event_msg", "payload": told}]

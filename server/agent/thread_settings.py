@@ -48,6 +48,7 @@ def thread_settings(
         model=model or provider.default_model,
         cwd=folder,
         effort=change.effort or defaults.effort,
+        service_tier=change.service_tier,
         summary=change.summary,
         approval_policy=given(change.approval_policy, defaults.approval_policy),
         sandbox_policy=given(change.sandbox_policy, defaults.sandbox_policy),

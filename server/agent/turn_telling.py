@@ -9,6 +9,7 @@ from server.agent.errors import ProviderFailed
 from server.agent.events import (
     ErrorTold,
     RateLimits,
+    SettingsChanged,
     TokenUsage,
     TurnCompleted,
     TurnFailed,
@@ -52,6 +53,10 @@ class TurnTelling:
                 started_at_s=turn.started_at_s,
             )
         )
+
+    def settings(self) -> None:
+        """That the thread works under other settings from now on."""
+        self._conversation.tell(SettingsChanged(thread_id=self._conversation.thread_id))
 
     def retry(self, failed: ProviderFailed) -> None:
         """A model call that failed and is tried again."""

@@ -5,6 +5,7 @@ import shutil
 import sys
 from argparse import Namespace
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Self
 
 from server.cli.attach import absolute, attached
@@ -58,12 +59,17 @@ Answer = tuple[Json, Iterable[str], int]
 async def _import(client: Client, arguments: Namespace) -> Answer:
     source = arguments.source
     if source == "claude":
-        return await _import_memories(client, arguments)
+        return await _import_claude(client, arguments)
     path = codex_home_from_environment() if source == "codex" else absolute(source)
     if not path.exists():
         raise CommandFailed(f"{path} does not exist; name a session file, a folder or `codex`")
     if not (path.is_file() or path.is_dir()):
         raise CommandFailed(f"{path} is neither a file nor a folder")
+    result = await _import_sessions(client, arguments, path, "codex")
+    return result, imported(result), 1 if result["failed"] else 0
+
+
+async def _import_sessions(client: Client, arguments: Namespace, path: Path, form: str) -> Json:
     with _Progress("importing", arguments) as progress:
 
         def heard(note: Json) -> None:
@@ -71,30 +77,44 @@ async def _import(client: Client, arguments: Namespace) -> Answer:
                 progress.advance(note["params"]["done"], note["params"]["total"])
 
         client.listen(heard)
-        result = await client.request(
-            "thread/import",
-            {"path": str(path), "since": arguments.since, "dryRun": arguments.dry_run},
-        )
-    return result, imported(result), 1 if result["failed"] else 0
+        asked = {"format": form, "since": arguments.since, "dryRun": arguments.dry_run}
+        return await client.request("thread/import", {"path": str(path), **asked})
 
 
-async def _import_memories(client: Client, arguments: Namespace) -> Answer:
+async def _import_claude(client: Client, arguments: Namespace) -> Answer:
     path = claude_home_from_environment()
+    projects = path / "projects"
     if not path.exists():
         raise CommandFailed(f"{path} does not exist; CLAUDE_CONFIG_DIR names another place")
-    if arguments.since is not None:
-        raise CommandFailed("--since is for sessions; memory files are brought in as they are")
-    asked = {"path": str(path), "dryRun": arguments.dry_run}
+    if not projects.is_dir():
+        raise CommandFailed(f"{projects} is no folder, so there is nothing to bring in")
+    sessions = await _import_sessions(client, arguments, projects, "claude")
+    # A time is a matter of sessions: a memory file says what holds, whenever it was written.
+    memories = None if arguments.since else await _import_memories(client, arguments, path)
+    if memories is None and not sessions["found"]:
+        raise CommandFailed(
+            f"no sessions (PROJECT/*.jsonl) and no memory files (PROJECT/memory/*.md) stand below "
+            f"{projects}, so nothing was brought in"
+        )
+    lines = [*imported(sessions, "*.jsonl")]
+    if memories is not None:
+        lines += memories_imported(memories)
+    elif arguments.since:
+        lines.append("memory files were left out; without --since they are brought in as well")
+    failed = sessions["failed"] or (memories and memories["failed"])
+    return {"sessions": sessions, "memories": memories}, lines, 1 if failed else 0
+
+
+async def _import_memories(client: Client, arguments: Namespace, path: Path) -> Json | None:
+    """What became of the memory files; None where there are none."""
     try:
-        result = await client.request("memory/import", asked)
+        return await client.request(
+            "memory/import", {"path": str(path), "dryRun": arguments.dry_run}
+        )
     except RequestRefused as refused:
         if NO_MEMORY not in str(refused):
             raise
-        raise CommandFailed(
-            f"no memory files stand below {path / 'projects'} (PROJECT/memory/*.md), so nothing "
-            "was brought in; sessions of that program are not read"
-        ) from refused
-    return result, memories_imported(result), 1 if result["failed"] else 0
+        return None
 
 
 async def _export(client: Client, arguments: Namespace) -> Answer:

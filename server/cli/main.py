@@ -299,14 +299,14 @@ def _keeping(commands: "Commands[argparse.ArgumentParser]") -> None:
         commands,
         "import",
         "data",
-        "bring in existing sessions, or the memory of another agent",
+        "bring in existing sessions, and the memory of another agent",
         "The source is only read. Running it again brings in what is new.",
     )
     bring.add_argument(
         "source",
         metavar="codex|claude|PATH",
-        help="sessions of `codex` ($CODEX_HOME or ~/.codex) or of a file or folder, or the memory "
-        "files of `claude` ($CLAUDE_CONFIG_DIR or ~/.claude)",
+        help="sessions of `codex` ($CODEX_HOME or ~/.codex) or of a file or folder, or sessions "
+        "and memory files of `claude` ($CLAUDE_CONFIG_DIR or ~/.claude)",
     )
     bring.add_argument("--since", metavar="YYYY-MM-DD", help="only sessions touched since then")
     bring.add_argument(

@@ -69,18 +69,26 @@ def reasons(counted: Mapping[str, int]) -> str:
     return ", ".join(f"{n} {REASONS.get(why, why)}" for why, n in sorted(counted.items()))
 
 
-def imported(result: Json) -> Iterable[str]:
-    """What an import did."""
+def imported(result: Json, names: str = "rollout-….jsonl") -> Iterable[str]:
+    """What an import did; `names` is how the files of sessions are named."""
     did = "would bring in" if result["dryRun"] else "brought in"
     yield (
         f"{count(result['found'], 'session file')} found: {did} {result['imported']} new and "
         f"{result['updated']} that grew, {result['unchanged']} unchanged"
         + (f", {result['older']} older than asked for" if result["older"] else "")
+        + (f", {result['empty']} in which nothing is said" if result["empty"] else "")
     )
     if not result["found"]:
-        yield "session files are named rollout-….jsonl, as Codex writes them"
+        yield f"session files are named {names}"
+    if result["barred"]:
+        yield (
+            f"{count(result['barred'], 'session')} took in text from outside and will not be "
+            "learned from (`memories.disable_on_external_context`)"
+        )
     if result["skippedLines"]:
         yield f"{count(result['skippedLines'], 'unreadable line')} skipped; the rest was read"
+    for one in result["unreadable"]:
+        yield f"skipped: {one['path']}: {one['reason']}"
     for one in result["conflicts"]:
         yield f"kept ours: {one['path']}: {one['reason']}"
     for one in result["failed"]:

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from server.evals.conversations import Conversation
 from state.clock import SystemClock
 from state.home import Home
 from state.recovery import State, open_state
+from state.visits import Visit
 
 FIRST = 5
 LOOKED_AT = 50
@@ -179,9 +181,12 @@ def _by_words(conversation: Conversation) -> Ask:
 def _by_index(state: State, index: SearchIndex, places: Mapping[tuple[str, int], str]) -> Ask:
     async def ask(question: str) -> list[str]:
         wanted = list(dict.fromkeys(stems(question)))
-        database, store = state.database, index.store
-        ids = await store.best_by_index(database, VERSION, wanted, most=LOOKED_AT)
-        rows = {row.unit_id: row for row in await store.units(database, VERSION, ids)}
+        return await state.database.visit(partial(found, wanted))
+
+    def found(wanted: Sequence[str], visit: Visit) -> list[str]:
+        ids = index.store.best_by_index(visit, VERSION, wanted, most=LOOKED_AT)
+        units = index.store.units_and_neighbours(visit, VERSION, ids, centres=0)
+        rows = {row.unit_id: row for row in units}
         return _turns(((rows[one].path, rows[one].first_line) for one in ids), places)
 
     return ask

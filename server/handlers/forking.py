@@ -71,6 +71,7 @@ class ForkHandler:
             thread=live_view(services.state.home, live, turns=turns),
             model=settings.model,
             model_provider=settings.provider,
+            service_tier=settings.service_tier,
             cwd=settings.cwd,
             runtime_workspace_roots=[settings.cwd],
             approval_policy=approval_view(settings.approval_policy),

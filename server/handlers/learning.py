@@ -1,10 +1,12 @@
 """Learning on request: bring in sessions, consolidate now."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from memory_write.controls import claude_sessions
+from memory_write.controls.session_files import ROLLOUTS, Form
 from memory_write.controls.transfer import ImportProgress
 from protocol import methods
 from protocol.errors import WireError, draining, overloaded, refused
@@ -27,6 +29,7 @@ from state.errors import RolloutMissing
 from state.ids import uuid7
 
 FAILURES_TOLD_MAX = 200
+_FORMS: Mapping[str, Form] = {"codex": ROLLOUTS, "claude": claude_sessions.SESSIONS}
 
 
 class LearningHandlers:
@@ -50,19 +53,27 @@ class LearningHandlers:
 
         report = await services.importer.run(
             path,
+            form=_FORMS[params.format or "codex"],
+            outside_bars=services.settings.pollutable,
             since_ms=_since_ms(params.since),
             dry_run=bool(params.dry_run),
             progress=tell,
         )
+        if report.barred and not report.dry_run:
+            # What was learned from one before it took in outside context.
+            await services.lanes.withdraw()
         return ImportResult(
             found=report.found,
             imported=report.imported,
             older=report.older,
+            empty=report.empty,
+            barred=report.barred,
             updated=report.updated,
             unchanged=report.unchanged,
             conflicts=_failures(report.conflicts),
             failed=_failures(report.failed),
             skipped_lines=report.skipped_lines,
+            unreadable=_failures(report.unreadable),
             dry_run=bool(params.dry_run),
         )
 

@@ -1,7 +1,8 @@
 """Ranked search for clients: whose memory is asked, within what a frame can carry."""
 
+from memory_read.hits import Hit
 from memory_read.recall import checked_query
-from memory_read.search import HITS_DEFAULT, Hit
+from memory_read.search import HITS_DEFAULT
 from protocol.errors import WireError, out_of_range
 from protocol.messages.search import SearchHit, SearchParams, SearchResult
 from server.handlers.identities import thread_id_of

@@ -69,6 +69,7 @@ def change_of_thread(params: ThreadOverrides, *, cwd: str | None) -> SettingsCha
         model=params.model,
         cwd=cwd,
         effort=_text(_lookup(params.config, "model_reasoning_effort")),
+        service_tier=params.service_tier,
         approval_policy=_approval_value(params.approval_policy),
         sandbox_policy=None if params.sandbox is None else policy_of_mode(params.sandbox),
         memory=MemoryChange(
@@ -91,6 +92,7 @@ def change_of_turn(params: TurnStartParams, *, cwd: str | None) -> SettingsChang
         model=params.model,
         cwd=cwd,
         effort=params.effort,
+        service_tier=params.service_tier,
         summary=params.summary,
         approval_policy=_approval_value(params.approval_policy),
         sandbox_policy=None if policy is None else policy.to_wire(),
@@ -178,6 +180,7 @@ def settings_view(settings: inputs.ThreadSettings) -> ThreadSettings:
         sandbox_policy=sandbox_view(settings.sandbox_policy),
         model=settings.model,
         model_provider=settings.provider,
+        service_tier=settings.service_tier,
         effort=settings.effort,
         summary=settings.summary,
         collaboration_mode=collaboration_view(settings),

@@ -79,6 +79,7 @@ class ThreadHandlers:
             thread=thread,
             model=settings.model,
             model_provider=settings.provider,
+            service_tier=settings.service_tier,
             cwd=settings.cwd,
             runtime_workspace_roots=[settings.cwd],
             approval_policy=approval_view(settings.approval_policy),

@@ -17,11 +17,13 @@ from protocol.messages.turns import (
 from server.agent import inputs
 from server.agent.inputs import Admitted, InterruptOutcome, TurnInput
 from server.handlers.identities import thread_id_of
+from server.handlers.lookup import telling_disk_faults
 from server.handlers.services import Services
 from server.handlers.settings_views import change_of_turn
 from server.handlers.threads import absolute
 from server.handlers.views import running_turn
 from server.wire.dispatch import Call
+from state.ids import ThreadId
 
 INPUT_CHARACTERS_MAX = 1_048_576
 
@@ -33,7 +35,7 @@ class TurnHandlers:
         self._services = services
 
     async def start(self, call: Call, params: TurnStartParams) -> TurnStartResult:
-        """Admit the input; what happens in the turn is told after this reply."""
+        """Admit the input and see it kept; what happens in the turn is told after this reply."""
         services = self._services
         if services.draining():
             raise draining()
@@ -52,6 +54,7 @@ class TurnHandlers:
         match admitted:
             case Admitted():
                 call.after_reply(admitted.begin)
+                await _kept(live.id, admitted)
                 return TurnStartResult(turn=running_turn(admitted.turn_id))
             case inputs.Refused():
                 raise refusal_of(live.id, admitted)
@@ -74,6 +77,7 @@ class TurnHandlers:
         admitted = live.steer(given, expected_turn_id=params.expected_turn_id)
         match admitted:
             case Admitted():
+                await _kept(live.id, admitted)
                 return TurnSteerResult(turn_id=admitted.turn_id)
             case inputs.Refused():
                 raise _not_steerable(live.id, admitted, params.expected_turn_id)
@@ -111,6 +115,15 @@ class TurnHandlers:
 
         call.after_reply(stop)
         return EmptyResult()
+
+
+async def _kept(thread_id: ThreadId, admitted: Admitted) -> None:
+    """What is acknowledged is in the thread's file, whatever becomes of this process.
+
+    Raises: WireError, StateError.
+    """
+    with telling_disk_faults(f"thread {thread_id} could not keep the input"):
+        await admitted.kept()
 
 
 def _check_size(given: Sequence[UserInput]) -> None:

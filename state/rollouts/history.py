@@ -19,6 +19,7 @@ from state.rollouts.items import (
     SkippedLine,
     TurnStatus,
 )
+from state.rollouts.kept_input import in_place
 from state.rollouts.legacy import LegacyReader
 from state.rollouts.model_input import ModelInput, NoInput
 from state.rollouts.packed import PackedItems, packed, unpacked
@@ -96,10 +97,12 @@ def effective_lines(
 
     Raises: OSError, RolloutUnreadable.
     """
-    for source, line in placed_lines(path, find_base=find_base):
-        inherited = source != path
-        if not inherited or (isinstance(line, RolloutLine) and line.type != "session_meta"):
-            yield line
+    placed = placed_lines(path, find_base=find_base)
+    yield from in_place(
+        line
+        for source, line in placed
+        if source == path or (isinstance(line, RolloutLine) and line.type != "session_meta")
+    )
 
 
 def placed_lines(

@@ -208,4 +208,6 @@ class Transcript:
     cwd: str
     git_branch: str | None
     items: tuple[TranscriptItem, ...]
+    service_tier: str | None = None
+    """Under which its last turn ran."""
     skipped_lines: tuple[int, ...] = ()

@@ -13,6 +13,7 @@ from state.rollouts.recorded import to_recorded
 
 Line = dict[str, Any]
 
+KEPT = "input_kept"
 PASSTHROUGH = "internal_chat_message_metadata_passthrough"
 
 
@@ -91,6 +92,14 @@ def user_message_lines(
         response_item(response, turn_id=item.turn_id, kinds=kinds),
         item_completed(thread_id, item),
     ]
+
+
+def input_kept(turn_id: str, lines: Sequence[Line]) -> Line:
+    """What the user said to a turn that has not come to it: the lines that will be recorded then.
+
+    A line of ours that other readers pass over; `kept_input` puts it into its place.
+    """
+    return _event(KEPT, turn_id=turn_id, lines=[dict(one) for one in lines])
 
 
 def agent_message_lines(

@@ -7,8 +7,8 @@ its number.
 
 import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -162,21 +162,60 @@ def parse_time_ms(text: str) -> int | None:
     return None if value.tzinfo is None else round(value.timestamp() * 1000)
 
 
-def read_lines(path: Path) -> Iterator[RolloutLine | SkippedLine]:
+@contextmanager
+def open_plain(path: Path) -> Iterator[BinaryIO]:
+    """The uncompressed bytes of a rollout as a stream.
+
+    Raises: OSError, RolloutUnreadable (also inside the block: the compression is broken).
+    """
+    with path.open("rb") as raw:
+        if path.suffix != ".zst":
+            yield raw
+            return
+        unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES_MAX)
+        try:
+            with unpacker.stream_reader(raw, read_across_frames=True) as stream:
+                yield io.BufferedReader(stream, 1_048_576)
+        except zstandard.ZstdError as error:
+            raise RolloutUnreadable(path, f"its compression is broken ({error})") from error
+
+
+Opener = Callable[[Path], AbstractContextManager[BinaryIO]]
+"""How a file is read as a rollout: its bytes as they would stand in one."""
+
+
+def read_lines(path: Path, *, opened: Opener = open_plain) -> Iterator[RolloutLine | SkippedLine]:
     """The lines of a rollout in order, plain or compressed; a bad one is told, not raised.
 
     Raises: OSError, RolloutUnreadable (the compression is broken).
     """
-    with open_plain(path) as file:
-        yield from _lines(file)
+    with opened(path) as file:
+        for number, offset, data in raw_lines(file):
+            if data is None:
+                yield SkippedLine(number, f"longer than {LINE_BYTES_MAX} bytes")
+            elif data.strip():
+                yield _parse(data, number, offset)
 
 
-def read_meta(path: Path) -> SessionMeta:
+def raw_lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes | None]]:
+    """Each line with its number, counted from 1, and its offset; None for one that is too long."""
+    number, offset = 0, 0
+    while data := file.readline(LINE_BYTES_MAX + 1):
+        number += 1
+        begin, offset = offset, offset + len(data)
+        if len(data) > LINE_BYTES_MAX and not data.endswith(b"\n"):
+            offset += _skip_to_next_line(file)
+            yield number, begin, None
+        else:
+            yield number, begin, data
+
+
+def read_meta(path: Path, *, opened: Opener = open_plain) -> SessionMeta:
     """The identity of the thread: the first `session_meta` line.
 
     Raises: OSError, RolloutUnreadable.
     """
-    for count, line in enumerate(read_lines(path)):
+    for count, line in enumerate(read_lines(path, opened=opened)):
         if isinstance(line, RolloutLine) and line.type == "session_meta":
             meta = SessionMeta.parse(line.payload)
             if meta is None:
@@ -236,38 +275,8 @@ def locate(home: Home, thread_id: ThreadId) -> Path:
     raise RolloutMissing(thread_id)
 
 
-@contextmanager
-def open_plain(path: Path) -> Iterator[BinaryIO]:
-    """The uncompressed bytes of a rollout as a stream.
-
-    Raises: OSError, RolloutUnreadable (also inside the block: the compression is broken).
-    """
-    with path.open("rb") as raw:
-        if path.suffix != ".zst":
-            yield raw
-            return
-        unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES_MAX)
-        try:
-            with unpacker.stream_reader(raw, read_across_frames=True) as stream:
-                yield io.BufferedReader(stream, 1_048_576)
-        except zstandard.ZstdError as error:
-            raise RolloutUnreadable(path, f"its compression is broken ({error})") from error
-
-
 def _is_rollout_name(name: str) -> bool:
     return name.startswith(_PREFIX) and name.endswith((_PLAIN, _PACKED))
-
-
-def _lines(file: BinaryIO) -> Iterator[RolloutLine | SkippedLine]:
-    number, offset = 0, 0
-    while data := file.readline(LINE_BYTES_MAX + 1):
-        number += 1
-        begin, offset = offset, offset + len(data)
-        if len(data) > LINE_BYTES_MAX and not data.endswith(b"\n"):
-            offset += _skip_to_next_line(file)
-            yield SkippedLine(number, f"longer than {LINE_BYTES_MAX} bytes")
-        elif data.strip():
-            yield _parse(data, number, begin)
 
 
 def _skip_to_next_line(file: BinaryIO) -> int:

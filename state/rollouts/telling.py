@@ -15,9 +15,10 @@ from state.policy.redaction import redact
 from state.rollouts.fragments import typed_text
 from state.rollouts.history import FindRollout, placed_lines
 from state.rollouts.items import RolloutLine, SessionMeta, SkippedLine
-from state.rollouts.store import parse_time_ms, read_lines, read_meta
+from state.rollouts.store import Opener, open_plain, parse_time_ms, read_lines, read_meta
 
 NAME_CHARS_MAX = 200
+SKIPPED_TOLD_MAX = 20
 _NAMES_BYTES_MAX = 64 * 1_048_576
 
 RecordedMode = Literal["enabled", "disabled", "polluted"]
@@ -33,21 +34,25 @@ class Told:
     model: str | None
     memory_mode: RecordedMode
     skipped_lines: int
+    first_skipped: tuple[int, ...]
+    """The numbers of the first lines that could not be read."""
 
 
-def tell(path: Path, *, find_base: FindRollout | None = None) -> Told:
+def tell(path: Path, *, find_base: FindRollout | None = None, opened: Opener = open_plain) -> Told:
     """What the lines of a session tell of it; of those it inherited only the first words typed.
 
     Raises: OSError, RolloutUnreadable.
     """
-    meta = read_meta(path)
+    meta = read_meta(path, opened=opened)
     mode, model = meta.memory_mode, None
     typed = _inherited_words(path, find_base) if meta.history_base and find_base else None
     updated_at_ms: int | None = None
-    skipped = 0
-    for line in read_lines(path):
+    skipped, first_skipped = 0, []
+    for line in read_lines(path, opened=opened):
         if isinstance(line, SkippedLine):
             skipped += 1
+            if skipped <= SKIPPED_TOLD_MAX:
+                first_skipped.append(line.line_number)
             continue
         updated_at_ms = parse_time_ms(line.timestamp) or updated_at_ms
         typed = typed or typed_text(line)
@@ -61,6 +66,7 @@ def tell(path: Path, *, find_base: FindRollout | None = None) -> Told:
         model=model if isinstance(model, str) else None,
         memory_mode=_memory_mode(mode),
         skipped_lines=skipped,
+        first_skipped=tuple(first_skipped),
     )
 
 

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from state.database import Database, Reading, Row, Transaction, Value
+from state.database import Database, Reading, Transaction, Value
 from state.named_queries import Queries
+from state.visits import Visit
 
 Q = Queries("search")
 
@@ -221,35 +222,35 @@ class SearchStore:
         """Deleted words are out of the file and of its log."""
         await tx.run(Q["set_littered"], littered=0)
 
-    async def frequencies(self, database: Database, stems: Iterable[str]) -> dict[str, int]:
+    def frequencies(self, visit: Visit, stems: Iterable[str]) -> dict[str, int]:
         """In how many units each stem stands; those in none are left out."""
         by_word = {word_of(stem): stem for stem in stems}
-        rows = await database.glance(Q["frequencies"], words=json.dumps(list(by_word)))
-        return {by_word[row["term"]]: int(row["doc"]) for row in rows}
+        found = visit.all(Q["frequencies"], words=json.dumps(list(by_word)))
+        return {by_word[word]: units for word, units in found}
 
-    async def places(
-        self, database: Database, version: str, wanted: Sequence[Sequence[str]], *, most: int
+    def places(
+        self, visit: Visit, version: str, wanted: Sequence[Sequence[str]], *, most: int
     ) -> list[str]:
         """For each group of stems the newest places that hold all of it, as numbers in a text.
 
         `unit_of` and `SIZE_OF_PLACE` read such a number.
         """
         first, last = _slot(version)
-        rows = await database.glance(
+        found = visit.all(
             Q["places"],
             expressions=json.dumps([_joined(group, "AND") for group in wanted]),
             first=first,
             last=last,
             most=most,
         )
-        return [row["places"] or "" for row in sorted(rows, key=lambda row: int(row["number"]))]
+        return [places or "" for _, places in sorted(found, key=lambda one: int(one[0]))]
 
-    async def best_by_index(
-        self, database: Database, version: str, stems: Sequence[str], *, most: int
+    def best_by_index(
+        self, visit: Visit, version: str, stems: Sequence[str], *, most: int
     ) -> list[int]:
         """Units of a version that hold one of the stems, as the full-text index orders them."""
         first, last = _slot(version)
-        rows = await database.glance(
+        found = visit.all(
             Q["best_by_index"],
             match=_joined(stems, "OR"),
             first=first,
@@ -257,25 +258,19 @@ class SearchStore:
             most=COMPARED_MAX,
             best=most,
         )
-        return [int(row["place"]) >> _SIZE_BITS for row in rows]
+        return [place >> _SIZE_BITS for (place,) in found]
 
-    async def units_and_neighbours(
-        self, database: Database, version: str, unit_ids: Sequence[int], *, centres: int
-    ) -> list[Row]:
-        """These units, with those around the first of them, for `unit_of_row`."""
-        return await database.glance(
+    def units_and_neighbours(
+        self, visit: Visit, version: str, unit_ids: Sequence[int], *, centres: int
+    ) -> list[UnitRow]:
+        """These units, those that are there, with those around the first of them."""
+        found = visit.all(
             Q["units_and_neighbours"],
             version=version,
             unit_ids=json.dumps(unit_ids),
             centres=json.dumps(unit_ids[:centres]),
         )
-
-    async def units(
-        self, database: Database, version: str, unit_ids: Sequence[int]
-    ) -> list[UnitRow]:
-        """These units, those that are there."""
-        rows = await self.units_and_neighbours(database, version, unit_ids, centres=0)
-        return [unit_of_row(row) for row in rows]
+        return list(map(UnitRow._make, found))
 
     async def usage(
         self, database: Database, version: str, thread_ids: Iterable[str]
@@ -370,8 +365,3 @@ def _words_of(heading_stems: bytes, stems: bytes) -> list[str]:
     digits = (heading_stems + stems).hex()
     every = (digits[at : at + _KEY_DIGITS] for at in range(0, len(digits), _KEY_DIGITS))
     return list(dict.fromkeys(every))
-
-
-def unit_of_row(row: Row) -> UnitRow:
-    """A row of `SearchStore.units_and_neighbours` as what it is."""
-    return UnitRow._make(row)

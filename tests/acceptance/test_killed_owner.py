@@ -1,4 +1,4 @@
-"""The owner is killed while clients of every transport have turns that stream."""
+"""The owner is killed: while turns stream, and right behind the reply that takes a user's words."""
 
 import asyncio
 import signal
@@ -17,11 +17,12 @@ from tests.bench.sides import free_port
 from tests.support.homes import provider_config
 from tests.support.installed import MEMORYD, environment
 from tests.support.methods import said
-from tests.support.responses_server import Recorded, Reply, ResponsesServer
+from tests.support.responses_server import Call, Recorded, Reply, ResponsesServer
 from tests.support.wire import WireClient
 from tests.support.wire_links import LINE_BYTES_MAX, LineLink, WebSocketLink
 
 START_S = 60.0
+PLAN = Call(name="update_plan", arguments={"plan": []})
 ANSWER = "one two three four five six seven eight nine ten"
 TRANSPORTS = ("stdio", "websocket", "unix") * 2
 OPTIONS: dict[str, Any] = {"compression": None, "max_size": None, "ping_interval": None}
@@ -62,17 +63,23 @@ class Owner:
             case "unix":
                 where = connect("ws://localhost/", sock=connect_unix(self.socket), **OPTIONS)
                 return WebSocketLink(await stack.enter_async_context(where))
-        spawned = await asyncio.create_subprocess_exec(
-            MEMORYD,
-            "app-server",
-            env=environment(self.home),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            limit=LINE_BYTES_MAX,
-        )
-        assert spawned.stdin is not None and spawned.stdout is not None
+        spawned, link = await _spawned(self.home)
         stack.push_async_callback(_ended, spawned)
-        return LineLink(spawned.stdout, spawned.stdin)
+        return link
+
+
+async def _spawned(home: Path) -> tuple[asyncio.subprocess.Process, LineLink]:
+    """An `app-server` on pipes: it joins the owner, or is the owner where there is none."""
+    spawned = await asyncio.create_subprocess_exec(
+        MEMORYD,
+        "app-server",
+        env=environment(home),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        limit=LINE_BYTES_MAX,
+    )
+    assert spawned.stdin is not None and spawned.stdout is not None
+    return spawned, LineLink(spawned.stdout, spawned.stdin)
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:
@@ -173,3 +180,96 @@ async def test_a_killed_owner_loses_nothing_that_any_client_was_told(tmp_path: P
             for transport, known in zip(reversed(TRANSPORTS), acknowledged, strict=True):
                 async with owner.client(transport) as client:
                     await _compared(client, known)
+
+
+@asynccontextmanager
+async def _owned(
+    transport: str, home: Path, folder: Path
+) -> AsyncIterator[tuple[asyncio.subprocess.Process, WireClient]]:
+    """An owner and its one client; over stdio the spawned process is the owner itself."""
+    if transport == "websocket":
+        async with _serving(home, folder) as owner, owner.client(transport) as client:
+            yield owner.process, client
+        return
+    process, link = await _spawned(home)
+    try:
+        client = WireClient(link)
+        await client.initialize()
+        yield process, client
+    finally:
+        await _ended(process)
+
+
+async def _start(client: WireClient, thread_id: str, text: str) -> None:
+    words = [{"type": "text", "text": text}]
+    await client.request("turn/start", {"threadId": thread_id, "input": words})
+
+
+async def _take_words(client: WireClient, model: ResponsesServer, cwd: Path) -> dict[str, str]:
+    """Have words taken in every way that there is, the last of them a moment ago; by thread."""
+
+    async def thread() -> str:
+        return str((await client.request("thread/start", {"cwd": str(cwd)}))["thread"]["id"])
+
+    joined, behind, injected, new = [await thread() for _ in range(4)]
+    asked = len(model.requests)
+    # An answer with a call is not cut, so what joins its turn waits for an end that never comes.
+    await _start(client, joined, "call")
+    while (await client.notification("item/completed"))["item"]["type"] != "reasoning":
+        """The call is right behind it."""
+    await _start(client, joined, "these words joined")
+    await said(client, behind, "plain")
+    await client.request("thread/compact/start", {"threadId": behind})
+    await model.wait_for_requests(asked + 3, seconds_max=START_S)
+    await _start(client, behind, "these words are behind")
+    content = [{"type": "input_text", "text": "these words were injected"}]
+    item = {"type": "message", "role": "user", "content": content}
+    await client.request("thread/inject_items", {"threadId": injected, "items": [item]})
+    await _start(client, new, "these words are new")
+    return {
+        joined: "these words joined",
+        behind: "these words are behind",
+        injected: "these words were injected",
+        new: "these words are new",
+    }
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.requirement("P11")
+@pytest.mark.parametrize("transport", ["stdio", "websocket"])
+async def test_words_that_were_acknowledged_outlive_a_kill_right_behind_the_reply(
+    tmp_path: Path, transport: str
+) -> None:
+    """In a new thread, in a turn that goes on, behind a compaction, and put in by a program."""
+    home = tmp_path / "home"
+    home.mkdir()
+    async with ResponsesServer() as model:
+
+        def choose(request: Recorded) -> Reply | None:
+            last = request.user_texts[-1]
+            if last == "call":
+                return Reply(reasoning="why", calls=(PLAN,), hangs=True)
+            return Reply(text="notes", hangs=True) if "colleague" in request.text else None
+
+        model.choose = choose
+        (home / "config.toml").write_text(provider_config(model.base_url), "utf-8")
+        async with _owned(transport, home, tmp_path) as (process, client):
+            taken = await _take_words(client, model, tmp_path)
+            process.send_signal(signal.SIGKILL)
+        model.choose = lambda _: None
+        async with _owned(transport, home, tmp_path) as (_, client):
+            for thread_id, text in taken.items():
+                shown = await client.request("thread/resume", {"threadId": thread_id})
+                if "injected" not in text:
+                    last = shown["thread"]["turns"][-1]
+                    assert last["status"] == "interrupted"
+                    assert last["items"][-1]["content"][0]["text"] == text
+                await said(client, thread_id, "and now")
+                assert [one for one in model.requests[-1].user_texts if one == text] == [text]
+                page = await client.request("thread/items/list", {"threadId": thread_id})
+                texts = [
+                    row["item"]["content"][0]["text"]
+                    for row in page["data"]
+                    if row["item"]["type"] == "userMessage"
+                ]
+                assert texts.count(text) == ("injected" not in text)

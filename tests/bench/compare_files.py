@@ -131,12 +131,23 @@ async def learned(side: Side, version: str, sessions: Path) -> Files:
             folder = home.path / ("memories" if version == "v1" else "memories_v2")
             with ws_server(home) as (_, listening):
                 async with ws_client(listening) as client:
-                    await _learn(side, client, source, folder, str(home.user))
+                    try:
+                        await _learn(side, client, source, folder, str(home.user))
+                    except TimeoutError:
+                        told = _last_output(model.requests)
+                        raise SystemExit(f"{side.name} made no {version}: {told}") from None
                     thread = await client.start_thread(str(home.user))
                     await client.turn(thread, ASKED)
             found = Files(block=_block(model.requests))
             _collect(folder, found)
             return found
+
+
+def _last_output(requests: list[Recorded]) -> str:
+    """What the last tool call gave back."""
+    items = [item for one in requests for item in one.body["input"]]
+    outputs = [item["output"] for item in items if item["type"] == "function_call_output"]
+    return str(outputs[-1]) if outputs else "no tool was called"
 
 
 def _on_a_branch(sessions: Path) -> None:

@@ -14,11 +14,13 @@ Figures = dict[str, float]
 """Each named by what it is and its unit, as `stdio thread/start median ms`."""
 
 
-def options(what: str | None) -> argparse.Namespace:
+def options(what: str | None, *, minutes: bool = False) -> argparse.Namespace:
     """The command line of a bench."""
     parser = argparse.ArgumentParser(description=what)
     parser.add_argument("--reference", type=Path, help="the original's program, to run beside ours")
     parser.add_argument("--quick", action="store_true", help="a fifth of the rounds")
+    if minutes:
+        parser.add_argument("--minutes", type=float, help="go on for so long instead")
     return parser.parse_args()
 
 

@@ -52,6 +52,7 @@ class Side:
         """An empty home of it, pointing to the model."""
         home = folder / "state"
         home.mkdir(mode=0o700)
+        (folder / "tmp").mkdir()
         config = _CONFIG.format(port=model_port, memories="true" if memories else "false")
         (home / "config.toml").write_text(config)
         return SideHome(side=self, user=folder, path=home)
@@ -77,6 +78,9 @@ class SideHome:
             "HOME": str(self.user),
             "PATH": os.environ["PATH"],
             "LANG": "C.UTF-8",
+            # The reference makes no helpers below the temporary folder, and none of its commands
+            # runs in a sandbox without them: its home must not seem to lie there.
+            "TMPDIR": str(self.user / "tmp"),
             self.side.home_variable: str(self.path),
         }
 

@@ -13,9 +13,16 @@ from tests.support.source import ROOMS, ROOT, imports, modules, name_of
 
 # Which modules may import a dependency; a trailing `.` stands for everything below a package.
 OWNERS = {
-    "aiosqlite": ("state.database",),
+    "aiosqlite": ("state.database", "state.visits"),
     # A broken file is looked at without the driver that would open it for writing.
-    "sqlite3": ("state.database", "state.database_faults", "state.soundness"),
+    "sqlite3": (
+        "state.database",
+        "state.visits",
+        "state.database_faults",
+        "state.soundness",
+        # Where a statement ends is asked of SQLite itself.
+        "state.named_queries",
+    ),
     # Our own repositories are written, those of others only read.
     "dulwich": ("state.workspace.repo", "state.workspace.foreign_git"),
     "jsonrpcserver": ("server.wire.dispatch",),

@@ -243,6 +243,14 @@ class Replay:
             for frames in step.answers.values()
             for frame in frames
         )
+        asked = step.entry.frame.get("id")
+
+        def answered(frames: list[Frame]) -> bool:
+            return any("method" not in one and one.get("id") == asked for one in frames)
+
+        if answered(expected.get(step.entry.connection, [])):
+            # An answer may wait for a disk, so one that was asked for later may come before it.
+            await self._clients[step.entry.connection].until(answered)
         for name, client in self._clients.items():
             if odd_thread is None:
                 count = len(expected.get(name, ()))

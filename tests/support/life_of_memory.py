@@ -36,13 +36,13 @@ from tests.support.one_process import (
     turns,
 )
 from tests.support.reference_model import (
+    Eyes,
     Known,
     Reference,
     Seen,
     SeenAll,
     World,
     broken_jobs,
-    look,
     used_up,
 )
 from tests.support.rows import a_thread, thread_id
@@ -87,6 +87,7 @@ class Life:
         self.wrong: dict[str, list[str]] = defaultdict(list)
         self.steps = 0
         self._faults: list[str] = []
+        self._eyes = Eyes()
         self._folder = folder
         self._homes = itertools.count()
         self._owners = itertools.count()
@@ -232,6 +233,7 @@ class Life:
 
     async def restart(self) -> None:
         """Shut down in good order and start again."""
+        self._eyes.close()
         await self.process.stop()
         await self.start()
 
@@ -239,6 +241,7 @@ class Life:
         """The process ends as by kill -9 at a step."""
         if not self.process.held:
             await self.process.order(None, step)
+        self._eyes.close()
         old, self.root = self.root, self._next_root()
         await self.process.killed(self.root)
         shutil.rmtree(old)
@@ -371,6 +374,7 @@ class Life:
     async def end(self) -> None:
         """Close what is open, and leave nothing behind."""
         self._tracebacks.close()
+        self._eyes.close()
         if hasattr(self, "process"):
             await self.process.stop()
         shutil.rmtree(self.root, ignore_errors=True)
@@ -390,7 +394,7 @@ class Life:
 
     def _look(self) -> SeenAll:
         lives = {version: self._live(version) for version in self.versions}
-        return look(Home(self.root).database, lives, getattr(self, "seen", None))
+        return self._eyes.look(Home(self.root).database, lives, getattr(self, "seen", None))
 
     def _picked(self, pick: int) -> ThreadId:
         known = sorted(self.world.threads)

@@ -1,18 +1,20 @@
 """Fifty WebSocket clients on ten threads with streaming turns, and three that behave badly.
 
-`await Load(url, text).run(rounds)` gives what was measured; `faults` lists what any healthy client
-missed or was told twice. The bad ones: one reads nothing, one comes and leaves, one sends garbage.
+`await Load(url, text, cwd).run(for_rounds(50))` gives what was measured, `for_seconds(60)` as many
+turns as fit; `faults` lists what any healthy client missed or was told twice. The bad ones: one
+reads nothing, one comes and leaves each second, one sends garbage.
 """
 
 import asyncio
 import contextlib
 import itertools
 import json
+import statistics
 import sys
 import time
 from asyncio.subprocess import PIPE, Process
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +27,9 @@ from websockets.exceptions import ConnectionClosed
 CLIENTS, THREADS = 50, 10
 PATIENCE_S = 60.0
 PROBED = Path(__file__).with_name("probed_server.py")
-GARBAGE: tuple[str | bytes, ...] = (
+Going = Callable[[int], bool]
+"""Whether a thread begins one more turn, by how many it has had."""
+ANSWERED: tuple[str | bytes, ...] = (
     "{",
     "[]",
     "[1, 2]",
@@ -36,11 +40,26 @@ GARBAGE: tuple[str | bytes, ...] = (
     '{"id": "g7", "method": "no/such/method", "params": {}}',
     '{"id": "g8", "method": "turn/start", "params": {"threadId": "none"}}',
     '{"id": "g9", "method": "thread/read", "params": [1]}',
-    '{"id": "g10", "result": {"decision": "accept"}}',
-    '{"method": "initialized", "params": 5}',
     b"\x00\xff binary",
     "x" * 10_000,
 )
+"""Garbage that is answered by an error each."""
+SILENT = (
+    '{"id": "g10", "result": {"decision": "accept"}}',
+    '{"method": "initialized", "params": 5}',
+)
+"""Garbage that asks for nothing."""
+
+
+def for_rounds(rounds: int) -> Going:
+    """So many turns in each thread."""
+    return lambda done: done < rounds
+
+
+def for_seconds(seconds: float) -> Going:
+    """As many as begin in that time, from now on, and one at least."""
+    until = time.monotonic() + seconds
+    return lambda done: done == 0 or time.monotonic() < until
 
 
 @dataclass(slots=True)
@@ -55,6 +74,8 @@ class Measured:
     seconds: float = 0.0
     reconnects: int = 0
     garbage: int = 0
+    """Frames of it that are to be answered."""
+    garbage_answered: int = 0
 
     @property
     def deltas_per_s(self) -> float:
@@ -73,7 +94,7 @@ class Attached:
         self._changed = asyncio.Condition()
         self.turns: Counter[str] = Counter()
         self.items: Counter[tuple[str, str]] = Counter()
-        self.deltas = self.lagged = 0
+        self.deltas = self.lagged = self.errors = 0
         self._reader = asyncio.create_task(self._read())
 
     @classmethod
@@ -128,11 +149,17 @@ class Attached:
             while True:
                 frame = orjson.loads(await self._socket.recv(decode=False))
                 if "method" not in frame:
-                    waiting = self._replies.pop(frame["id"], None)
-                    if waiting is not None:
-                        waiting.set_result(frame)
+                    await self._replied(frame)
                 else:
                     await self._told(frame["method"], frame.get("params") or {})
+
+    async def _replied(self, frame: dict[str, Any]) -> None:
+        async with self._changed:
+            self.errors += "error" in frame
+            self._changed.notify_all()
+        waiting = self._replies.pop(frame["id"], None)
+        if waiting is not None:
+            waiting.set_result(frame)
 
     async def _told(self, method: str, params: Mapping[str, Any]) -> None:
         if method == "item/agentMessage/delta":
@@ -158,8 +185,8 @@ class Load:
         self._turn_ids: dict[str, list[str]] = {}
         self._over = asyncio.Event()
 
-    async def run(self, rounds: int, sample: Callable[[], None] = lambda: None) -> Measured:
-        """That many turns in each thread, `sample` called after each of the first thread."""
+    async def run(self, going: Going, sample: Callable[[], None] = lambda: None) -> Measured:
+        """Turns in each thread as long as `going`, `sample` after each of the first thread."""
         self._clients = [await Attached.to(self._url) for _ in range(CLIENTS)]
         for client in self._clients[:THREADS]:
             await self._first_turn(client)
@@ -171,7 +198,7 @@ class Load:
         bad = [asyncio.create_task(one) for one in (self._reconnecting(), self._garbage())]
         began = time.perf_counter()
         before = sum(client.deltas for client in self._clients)
-        await asyncio.gather(*(self._turns(at, rounds, sample) for at in range(THREADS)))
+        await asyncio.gather(*(self._turns(at, going, sample) for at in range(THREADS)))
         await self._all_told()
         self.measured.seconds = time.perf_counter() - began
         self.measured.deltas = sum(client.deltas for client in self._clients) - before
@@ -193,9 +220,9 @@ class Load:
         await self._turn(client, thread_id)
         self._turn_ids[thread_id].clear()
 
-    async def _turns(self, at: int, rounds: int, sample: Callable[[], None]) -> None:
+    async def _turns(self, at: int, going: Going, sample: Callable[[], None]) -> None:
         client, thread_id = self._clients[at], self._threads[at]
-        for _ in range(rounds):
+        while going(len(self._turn_ids[thread_id])):
             self.measured.answered_ms.append(await self._turn(client, thread_id))
             self.measured.turns += 1
             if at == 0:
@@ -257,16 +284,19 @@ class Load:
         await self._each(1.0, once)
 
     async def _garbage(self) -> None:
-        """The connection lives through all of it, and a request is still answered behind it."""
+        """The connection lives through all of it, and is answered whatever asks for an answer."""
         client = await Attached.to(self._url)
 
         async def once() -> None:
-            for frame in GARBAGE:
+            for frame in (*ANSWERED, *SILENT):
                 await client.send(frame)
-                self.measured.garbage += 1
+            self.measured.garbage += len(ANSWERED)
 
         await self._each(0.1, once)
         await client.call("thread/loaded/list", {})
+        with contextlib.suppress(TimeoutError):
+            await client.until(lambda: client.errors >= self.measured.garbage)
+        self.measured.garbage_answered = client.errors
         await client.leave()
 
     async def _each(self, seconds: float, once: Callable[[], Awaitable[None]]) -> None:
@@ -274,6 +304,12 @@ class Load:
             await once()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._over.wait(), seconds)
+
+
+def flat_mib(sizes: Sequence[float]) -> tuple[float, float]:
+    """Of sizes in order those of the second quarter, when all is warm, and of the last."""
+    quarter = max(1, len(sizes) // 4)
+    return statistics.median(sizes[quarter : 2 * quarter]), statistics.median(sizes[-quarter:])
 
 
 @asynccontextmanager

@@ -74,22 +74,76 @@ class Seen:
 SeenAll = Mapping[str, Seen]
 
 
-def look(database: Path, lives: Mapping[str, Path], last: SeenAll | None = None) -> SeenAll:
-    """Everything that lasts, read with a connection of its own."""
-    connection = sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
-    connection.row_factory = sqlite3.Row
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AllRows:
+    jobs: Rows
+    outputs: Rows
+    threads: Rows
+    editions: Rows
+    fence: int
 
+
+class Eyes:
+    """Looks at homes with a connection of its own, kept from one look to the next.
+
+    Rows are read anew only where somebody changed the database since. Close it before the last
+    process of a home closes, which tidies up behind itself only then.
+    """
+
+    def __init__(self) -> None:
+        self._connection: sqlite3.Connection | None = None
+        self._database = Path()
+        self._version = -1
+        self._rows: _AllRows | None = None
+
+    def look(self, database: Path, lives: Mapping[str, Path], last: SeenAll | None) -> SeenAll:
+        """Everything that lasts."""
+        if self._connection is None or self._database != database:
+            self.close()
+            uri = f"{database.as_uri()}?mode=ro"
+            self._connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+            self._connection.row_factory = sqlite3.Row
+            self._database = database
+        (version,) = self._connection.execute("pragma data_version").fetchone()
+        if self._rows is None or version != self._version:
+            self._rows, self._version = _read_rows(self._connection), version
+        return _seen(self._rows, lives, last)
+
+    def close(self) -> None:
+        """Until the next look."""
+        connection, self._connection, self._rows = self._connection, None, None
+        if connection is not None:
+            connection.close()
+
+
+def look(database: Path, lives: Mapping[str, Path], last: SeenAll | None = None) -> SeenAll:
+    """Everything that lasts, by one look."""
+    eyes = Eyes()
+    try:
+        return eyes.look(database, lives, last)
+    finally:
+        eyes.close()
+
+
+def _read_rows(connection: sqlite3.Connection) -> _AllRows:
     def rows(sql: str) -> Rows:
         return [dict(row) for row in connection.execute(sql)]
 
+    connection.execute("begin")
     try:
-        jobs = rows("select * from jobs")
-        outputs = rows("select * from outputs order by thread_id")
-        threads = rows("select thread_id, memory_mode, updated_at_ms from threads")
-        editions = rows("select * from editions order by edition_id")
         (fence,) = connection.execute("select value from meta where key = 'fence'").fetchone()
+        return _AllRows(
+            jobs=rows("select * from jobs"),
+            outputs=rows("select * from outputs order by thread_id"),
+            threads=rows("select thread_id, memory_mode, updated_at_ms from threads"),
+            editions=rows("select * from editions order by edition_id"),
+            fence=fence,
+        )
     finally:
-        connection.close()
+        connection.execute("commit")
+
+
+def _seen(rows: _AllRows, lives: Mapping[str, Path], last: SeenAll | None) -> SeenAll:
     found: dict[str, Seen] = {}
     for version, live in lives.items():
         former = last[version] if last else None
@@ -98,11 +152,11 @@ def look(database: Path, lives: Mapping[str, Path], last: SeenAll | None = None)
         folder, head, differing, pending = _folder(live, former, same)
         found[version] = Seen(
             version=version,
-            jobs=[one for one in jobs if one["version"] == version],
-            outputs=[one for one in outputs if one["version"] == version],
-            threads=threads,
-            editions=[one for one in editions if one["version"] == version],
-            fence=fence,
+            jobs=[one for one in rows.jobs if one["version"] == version],
+            outputs=[one for one in rows.outputs if one["version"] == version],
+            threads=rows.threads,
+            editions=[one for one in rows.editions if one["version"] == version],
+            fence=rows.fence,
             folder=folder,
             head=head,
             marks=marks,

@@ -12,6 +12,7 @@ from memory_write.phase1.run import Phase1
 from memory_write.phase2.recover import recover
 from memory_write.phase2.run import Phase2
 from memory_write.ports import no_steps
+from memory_write.withdrawals import Withdrawals
 from state.home import Home
 from state.ids import ThreadId
 from state.recovery import State, open_state
@@ -24,8 +25,9 @@ from tests.support.one_process import Models, Script, said_lines
 from tests.support.rows import DAY_MS, NOW_MS, a_thread, an_output, thread_id
 
 SETTINGS = MemorySettings(phase1=Phase1Limits(concurrent_max=1))
-PUBLISHED, HEARD, FRESH, STALE = (thread_id(number) for number in (1, 2, 3, 4))
-"""A thread whose memory is published, one that waits to be, one not heard yet, one long unused."""
+PUBLISHED, HEARD, FRESH, STALE, KEPT = (thread_id(number) for number in (1, 2, 3, 4, 5))
+"""A thread whose memory is published, one that waits to be, one not heard yet, one long unused,
+and one whose memory is published and stays whatever happens to the first."""
 
 
 class NoPasses:
@@ -52,6 +54,7 @@ async def prepare(root: Path) -> None:
     """The home that every operation begins with."""
     async with settled(root, "maker") as state:
         await _put(state, PUBLISHED, heard=True)
+        await _put(state, KEPT, heard=True)
         await consolidate(state, None)
         await _put(state, HEARD, heard=True)
         await _put(state, FRESH, heard=False)
@@ -139,6 +142,18 @@ async def delete(state: State, seams: Seams | None) -> None:
         await state.threads.delete(tx, PUBLISHED)
 
 
+async def withdraw(state: State, seams: Seams | None) -> None:
+    """Delete that thread, and publish by code without what it gave, as the server does then."""
+    await delete(state, seams)
+    steps = no_steps if seams is None else seams.step
+    phase2 = Phase2(state, Models(Script()), OpenQuota(), Announced(), SETTINGS, steps)
+    withdrawals = Withdrawals({"v1": phase2}, state.clock)
+    try:
+        await withdrawals.now()
+    finally:
+        await withdrawals.stop()
+
+
 ON_STATE = {
     "claim": claim,
     "store": hear,
@@ -146,6 +161,7 @@ ON_STATE = {
     "prune": prune,
     "reset": reset,
     "delete": delete,
+    "withdraw": withdraw,
 }
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from server.cli.main import main
 from state.home import Home
+from tests.support.claude_files import call, said, typed, write_session
 from tests.support.homes import serving
 from tests.support.methods import error_of
 
@@ -59,6 +60,31 @@ def test_the_command_names_what_it_did(
     assert "1 project with memory found: brought in 1 new" in capsys.readouterr().out
     copied = Home(home).memories("v1") / "extensions/external_agent_import/resources/-shop"
     assert (copied / "MEMORY.md").is_file() and (copied / "scope.json").is_file()
-    assert main(["--home", str(home), "import", "claude", "--since", "2026-01-01"]) == 1
+    capsys.readouterr()
+    assert main(["--home", str(home), "import", "claude", "--since", "2026-01-01"]) == 0
+    assert "memory files were left out" in capsys.readouterr().out
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "nowhere"))
     assert main(["--home", str(home), "import", "claude"]) == 1
+
+
+def test_the_command_brings_in_the_sessions_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With their lines that could not be read by number, in words and as JSON; twice is once."""
+    agent = _agent_home(tmp_path)
+    looked_up = (typed("Always use tabs."), said(call("WebFetch", url="x")))
+    path = write_session(agent, b"{", *looked_up)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(agent))
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text("[memories]\ndisable_on_external_context = true\n")
+    assert main(["--home", str(home), "import", "claude"]) == 0
+    told = capsys.readouterr().out
+    assert "2 session files found: brought in 1 new" in told
+    assert "1 in which nothing is said" in told and "1 project with memory found" in told
+    assert f"skipped: {path}: 1 of its lines could not be read: 1" in told
+    assert "1 session took in text from outside and will not be learned from" in told
+    assert main(["--home", str(home), "import", "claude", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["sessions"]["unchanged"], result["memories"]["unchanged"]) == (1, 1)
+    assert (result["sessions"]["barred"], result["sessions"]["failed"]) == (0, [])

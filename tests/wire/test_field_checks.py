@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from server.cli.render import consolidated
 from tests.support.homes import provider_config, serving
 from tests.support.responses_server import Recorded, Reply, ResponsesServer, says, status
 
@@ -44,6 +45,8 @@ async def test_an_endpoint_that_ignores_the_schema_stores_nothing_and_says_why(
             done = await client.request("memory/consolidate/start", {"wait": True})
             assert done["extraction"]["succeeded"] == 0
             assert sum(done["extraction"]["failed"].values()) == 5
+            told = "\n".join(consolidated(done))
+            assert "heard 5 sessions: 0 with something to remember, 0 without, 5 failed" in told
             assert all(reason.startswith("bad_output") for reason in done["extraction"]["failed"])
             assert done["consolidation"]["reason"] == "no_extraction_succeeded"
 

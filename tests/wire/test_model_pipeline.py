@@ -19,6 +19,7 @@ from tests.support.responses_server import (
     says,
     says_json,
 )
+from tests.support.wire import WireClient
 
 SAMPLES = Path(__file__).resolve().parents[2] / "server" / "samples"
 GOOD = {
@@ -105,6 +106,48 @@ async def test_both_phases_and_turns_run_on_a_plain_chat_endpoint(tmp_path: Path
         assert ended["turn"]["items"][0]["text"].endswith("hi -- mock-final")
         assert "memories__search" in model.requests[-1].tool_names
     assert (home.home.memories("v1") / "memory_summary.md").read_text("utf-8") == SUMMARY
+
+
+@pytest.mark.requirement("MW-8.2-live-settings")
+async def test_a_thread_s_service_tier_is_kept_and_holds_for_its_extraction(
+    tmp_path: Path,
+) -> None:
+    """Also when it was loaded anew; a turn may name another one, and one without asks for none."""
+    async with ResponsesServer() as model:
+        model.choose = _chooses(says_json(GOOD), well)
+        async with (
+            serving(tmp_path, config=provider_config(model.base_url)) as home,
+            home.wire.client("pair") as client,
+        ):
+            for tier in ("flex", None):
+                started = await client.request("thread/start", {"serviceTier": tier})
+                assert started["serviceTier"] == tier
+                await _say(client, started["thread"]["id"], "Always make small commits, please.")
+                assert model.requests[-1].body.get("service_tier") == tier
+            await client.request("memory/consolidate/start", {"wait": True})
+            heard = [one.body.get("service_tier") for one in model.requests if one.structured]
+            assert sorted(map(str, heard)) == ["None", "flex"]
+            first = (await client.request("thread/list", {}))["data"][-1]["id"]
+        async with (
+            serving(tmp_path, config=provider_config(model.base_url)) as home,
+            home.wire.client("pair") as client,
+        ):
+            resumed = await client.request("thread/resume", {"threadId": first})
+            assert resumed["serviceTier"] == "flex"
+            await _say(client, first, "And short titles.", serviceTier="priority")
+            assert model.requests[-1].body["service_tier"] == "priority"
+            await _say(client, first, "Thanks.")
+            assert model.requests[-1].body["service_tier"] == "priority"
+            del model.requests[:]
+            await client.request("memory/consolidate/start", {"wait": True, "threadId": first})
+            (again,) = (one for one in model.requests if one.structured)
+            assert again.body["service_tier"] == "priority"
+
+
+async def _say(client: WireClient, thread_id: str, text: str, **settings: str) -> None:
+    said = {"threadId": thread_id, "input": [{"type": "text", "text": text}], **settings}
+    await client.request("turn/start", said)
+    await client.notification("turn/completed")
 
 
 @pytest.mark.requirement("FR-E5")

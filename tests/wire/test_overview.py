@@ -215,11 +215,15 @@ async def test_the_sessions_that_found_no_room_are_told(tmp_path: Path, sessions
 
 
 @pytest.mark.requirement("FR-G4", "FR-C13")
-async def test_a_high_share_of_sessions_that_gave_nothing_is_worth_a_word(tmp_path: Path) -> None:
-    """With the reasons; sessions that failed are counted apart."""
+@pytest.mark.parametrize("heard", [12, 0], ids=["none kept", "all kept"])
+async def test_a_high_share_of_sessions_that_gave_nothing_is_worth_a_word(
+    tmp_path: Path, heard: int
+) -> None:
+    """With the reasons; sessions that failed are counted apart. Where all gave, no word."""
     empty = {"rollout_summary": "", "rollout_slug": "", "raw_memory": ""}
+    reply = says_json(empty if heard else GOOD)
     async with ResponsesServer() as model:
-        model.choose = lambda request: says_json(empty) if request.structured else None
+        model.choose = lambda request: reply if request.structured else None
         async with (
             serving(tmp_path, config=provider_config(model.base_url)) as home,
             home.wire.client("pair") as client,
@@ -230,8 +234,12 @@ async def test_a_high_share_of_sessions_that_gave_nothing_is_worth_a_word(tmp_pa
             await client.request("memory/consolidate/start", {})
             view = await client.request("memory/overview")
     counters = view["versions"][0]["counters"]
-    assert (counters["empty"], counters["failed"]) == ({"nothing_kept": 12}, {})
-    assert any("12 of 12 sessions gave nothing" in note for note in view["notes"]), view["notes"]
+    assert (counters["empty"], counters["failed"]) == (
+        {"nothing_kept": heard} if heard else {},
+        {},
+    )
+    worth = [note for note in view["notes"] if "12 of 12 sessions gave nothing" in note]
+    assert len(worth) == (1 if heard else 0), view["notes"]
 
 
 @pytest.mark.requirement("FR-K6")
@@ -324,12 +332,11 @@ async def test_five_hundred_threads_under_one_cap_hold_no_turn_back(tmp_path: Pa
             await model.wait_for_requests(8)
             started = await client.request("thread/start", {"cwd": str(tmp_path)})
             words = [{"type": "text", "text": "hello"}]
-            began_s = asyncio.get_running_loop().time()
             await client.request(
                 "turn/start", {"threadId": started["thread"]["id"], "input": words}
             )
+            # It ends though none of the eight calls has ended.
             await client.notification("turn/completed")
-            assert asyncio.get_running_loop().time() - began_s < 3
             at_once = len([one for one in model.requests if one.structured])
             view = await client.request("memory/overview")
             assert _waits(view)["thread:running"][0] == 8

@@ -69,7 +69,11 @@ class Shell:
 
 @asynccontextmanager
 async def shell(
-    folder: Path, *, approval: str = "never", sandbox: str = "workspace-write"
+    folder: Path,
+    *,
+    approval: str = "never",
+    sandbox: str = "workspace-write",
+    more: str = "",
 ) -> AsyncIterator[Shell]:
     """A server with a thread in `folder/project`."""
     project = folder / "project"
@@ -84,6 +88,7 @@ async def shell(
             exclude_slash_tmp = true
             [model_providers.mock]
             base_url = {json.dumps(model.base_url)}
+            {more}
             """
         async with serving(folder, config=config) as home, home.wire.client("pair") as client:
             status = await home.server.services.machine.sandbox.status()
@@ -274,3 +279,21 @@ async def test_files_stay_unwritten_and_nobody_is_asked_when_the_policy_says_so(
         assert [one.name for one in outside.iterdir()] == ["new"]
         [item] = thread.items()
     assert item["status"] == "completed" and item["exitCode"] == 0
+
+
+@pytest.mark.parametrize("dedicated_tools", [True, False])
+async def test_memory_is_read_by_commands_where_there_are_no_tools_for_it(
+    tmp_path: Path, dedicated_tools: bool
+) -> None:
+    """What is published, at the place that the model was told; nothing may be written there."""
+    more = f"[memories]\ndedicated_tools = {str(dedicated_tools).lower()}"
+    async with shell(tmp_path, more=more) as it:
+        folder = it.serving.home.memories("v1")
+        folder.mkdir(parents=True)
+        for name in ("MEMORY.md", "raw_memories.md", "memory_summary.md"):
+            (folder / name).write_text(f"v1\n\nknown from {name}\n")
+        said = await it.run(f"cd {folder} && cat *.md; echo x >> MEMORY.md; cat ../config.toml")
+        assert str(folder) in it.model.requests[0].text
+        assert ("known from MEMORY.md" in said) is not dedicated_tools
+        assert "known from raw_memories.md" not in said and "base_url" not in said
+        assert (folder / "MEMORY.md").read_text().endswith("known from MEMORY.md\n")

@@ -28,7 +28,7 @@ async def stream_with_fallbacks(
     while True:
         events = ask(replace(request, model=model))
         try:
-            first = await anext(events)
+            first = await anext(events, None)
         except ProviderFailed as failed:
             if not failed.overloaded or not waiting:
                 raise
@@ -36,6 +36,9 @@ async def stream_with_fallbacks(
             model = waiting.pop(0)
             continue
         break
+    if first is None:
+        # A call that ends without a word is no answer, and what that means is the caller's to say.
+        return
     async with aclosing(events):
         yield first
         async for event in events:

@@ -77,10 +77,14 @@ class OpenAIProvider:
         """The ids that `GET /models` names; whatever goes wrong there says nothing."""
         if self.lacks_key:
             return None
+        try:
+            client = await self._ready()
+        except ValueError:
+            return None
+        # Behind that: it is loaded then, and by a thread.
         import openai
 
         try:
-            client = await self._ready()
             told: Any = await client.get(
                 "/models",
                 cast_to=object,

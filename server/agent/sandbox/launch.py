@@ -5,7 +5,7 @@ import os
 import resource
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -54,6 +54,8 @@ class Launch:
     fds: tuple[int, ...]
     control: int | None
     confined_by: Means | None
+    ended: Callable[[], None] = lambda: None
+    """Called once, when the command has ended or was not started."""
     processes_max: int | None = None
     """Whoever started it ends it beyond that; None where the kernel or the helper counts."""
 
@@ -67,6 +69,7 @@ class Launch:
         self.release()
         if self.control is not None:
             os.close(self.control)
+        self.ended()
 
 
 def program_path(name: str) -> str | None:
@@ -84,6 +87,7 @@ def wrapped(
     bwrap: str,
     limits: SandboxLimits,
     can_forbid_namespaces: bool,
+    ended: Callable[[], None],
 ) -> Launch:
     """The command inside bubblewrap, which dies with the server and takes everything along."""
     inner = bubblewrap.with_limits(command.argv, _possible(limits), prlimit=program_path("prlimit"))
@@ -105,6 +109,7 @@ def wrapped(
         fds=(args_fd, filter_fd),
         control=None,
         confined_by="bubblewrap",
+        ended=ended,
         processes_max=limits.processes_max if os.geteuid() == 0 else None,
     )
 

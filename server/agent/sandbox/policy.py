@@ -15,6 +15,9 @@ Path = PurePosixPath
 PROTECTED_NAMES = (".git", ".codex", ".agents", ".memoryd")
 """Inside a writable folder these stay read-only: hooks, settings and rules of later programs."""
 
+NAMES_KEPT_FREE = (".codex", ".agents", ".memoryd")
+"""Those that a command may not make either, at the top of a folder; `git init` it may."""
+
 PERSONAL_SECRETS = (
     ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".config/gcloud", ".config/gh",
     ".config/op", ".netrc", ".git-credentials", ".config/git/credentials", ".pgpass",

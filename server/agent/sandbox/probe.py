@@ -129,6 +129,7 @@ async def _answer(
         elif process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
+        launch.ended()
     return _verdict(out, err)
 
 

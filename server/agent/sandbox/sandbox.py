@@ -9,7 +9,7 @@ import os
 import platform
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import assert_never
 
@@ -24,6 +24,7 @@ from server.agent.sandbox.launch import (
     wrapped,
 )
 from server.agent.sandbox.limits import SandboxLimits, SurveyLimits
+from server.agent.sandbox.placeholders import Placeholders
 from server.agent.sandbox.policy import (
     Places,
     Policy,
@@ -44,6 +45,8 @@ ADVICE = (
 LANDLOCK_NOTES = (
     "a folder around a hidden or protected place cannot be listed and nothing new can be made "
     "directly in it, such as at the top of a git repository",
+    "in a working folder that holds no such place, `.codex` and `.agents` can be made, so look for "
+    "them before another agent works in it",
     "modes, owners and times of files outside the writable folders are not held back",
 )
 _FORBIDS_NAMESPACES_FROM = (0, 8)
@@ -96,6 +99,7 @@ class Sandbox:
         self._wanted = tuple(means)
         self._status: Ready | Missing | None = proved
         self._probing = asyncio.Lock()
+        self._placeholders = Placeholders()
 
     @property
     def places(self) -> Places:
@@ -187,13 +191,15 @@ class Sandbox:
         bwrap = program_path("bwrap")
         if bwrap is None:  # removed since it was found
             raise FileNotFoundError("bwrap is not installed")
+        held = self._placeholders.hold(ground.kept_free)
         return wrapped(
             command,
-            ground,
+            replace(ground, protected=(*ground.protected, *held)),
             machine,
             bwrap=bwrap,
             limits=self._limits,
             can_forbid_namespaces=by.forbids_namespaces,
+            ended=lambda: self._placeholders.let_go(held),
         )
 
 

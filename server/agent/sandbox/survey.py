@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import PurePosixPath as Path
 
 from server.agent.sandbox.limits import SurveyLimits
-from server.agent.sandbox.policy import PROTECTED_NAMES, Reach
+from server.agent.sandbox.policy import NAMES_KEPT_FREE, PROTECTED_NAMES, Reach
 
 POINTER_BYTES_MAX = 4_096
 
@@ -18,6 +18,8 @@ class Ground:
     cwd: str
     writable: tuple[str, ...]
     protected: tuple[str, ...]
+    kept_free: tuple[str, ...]
+    """Places where nothing is, and nothing may be made."""
     hidden_folders: tuple[str, ...]
     hidden_files: tuple[str, ...]
     shown: tuple[str, ...]
@@ -37,11 +39,14 @@ def survey(reach: Reach, limits: SurveyLimits) -> Ground:
     hidden = [one for one in dict.fromkeys(map(_real, reach.hidden)) if os.path.lexists(one)]
     protected = [str(one) for one in reach.protected if os.path.lexists(one)]
     protected += _nested([_real(one) for one in reach.searched], hidden, limits)
+    tops = [_real(one) for one in reach.searched]
+    kept_free = [f"{top}/{name}" for top in tops if top in writable for name in NAMES_KEPT_FREE]
     protected += [folder for one in protected if (folder := _git_folder(one)) is not None]
     return Ground(
         cwd=_real(reach.cwd),
         writable=tuple(writable),
         protected=tuple(dict.fromkeys(_real(Path(one)) for one in protected)),
+        kept_free=tuple(one for one in kept_free if not os.path.lexists(one)),
         hidden_folders=tuple(one for one in hidden if os.path.isdir(one)),
         hidden_files=tuple(one for one in hidden if not os.path.isdir(one)),
         shown=tuple(dict.fromkeys(one for one in map(_real, reach.shown) if os.path.exists(one))),

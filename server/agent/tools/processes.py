@@ -65,6 +65,7 @@ class Process:
     ) -> None:
         self._process = process
         self._control = launch.control
+        self._launch_ended = launch.ended
         self._readers = readers
         self._stdin = stdin
         self._unwritten = bytearray()
@@ -185,6 +186,7 @@ class Process:
             self._deadline.cancel()
         self.kill()
         self._drop_stdin()
+        self._launch_ended()
         self.exit_code = code if code >= 0 else 128 - code
         self.ended.set()
 

@@ -39,6 +39,32 @@ async def test_a_project_can_be_worked_in(world: World) -> None:
     assert [one.name for one in (world.work / "sub").iterdir()] == ["file.txt"]
 
 
+@pytest.mark.parametrize("has_repository", [True, False])
+async def test_names_that_other_agents_obey_cannot_be_made(
+    world: World, has_repository: bool
+) -> None:
+    """Nothing of that is left in the project; Landlock alone cannot, where nothing else is kept."""
+    if not has_repository:
+        for name in (".git", "vendor", "tree"):
+            (world.work / name).rename(world.root / f"moved{name}")
+    names = (".codex", ".agents", ".memoryd")
+    ran = await world.shell(f"for n in {' '.join(names)}; do mkdir $n; echo x > $n/config; done")
+    made = [name for name in names if (world.work / name).exists()]
+    open_ = world.means == "landlock" and not has_repository
+    assert made == (list(names) if open_ else []), ran.output
+    if open_:
+        status = await world.sandbox().status()
+        assert isinstance(status, Ready) and "`.codex`" in "".join(status.notes)
+
+
+async def test_a_repository_can_be_begun(world: World) -> None:
+    """Unlike the others its name is free where none is."""
+    for name in (".git", "vendor", "tree"):
+        (world.work / name).rename(world.root / f"moved{name}")
+    ran = await world.shell("mkdir .git && echo x > .git/config")
+    assert ran.exit_code == 0, ran.output
+
+
 async def test_an_interpreter_with_its_packages_and_children_runs(world: World) -> None:
     """Threads, pipes, a pair of sockets and subprocesses are what builds are made of."""
     ran = await world.python(

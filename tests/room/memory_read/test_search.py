@@ -9,7 +9,8 @@ from memory_read.recall import RecallTool
 from memory_read.search import SEARCH_LIMITS, MemorySearch, SearchReply
 from state.home import Home
 from state.recovery import State
-from state.stores.search import pressed
+from state.stores.search import UnitRow, pressed
+from state.visits import Visit
 from tests.support.published import publish
 from tests.support.rows import an_output, thread_id
 from tests.support.searching import bytes_of, searching, settled, texts
@@ -228,9 +229,13 @@ async def test_the_full_text_index_orders_units_by_more_than_their_age(
     (memory / "rollout_summaries" / "one.md").write_text("\n\n".join([*lines, ""]))
     async with searching(state) as (index, _):
         await settled(index)
-        database, store = state.database, index.store
-        [first] = await store.best_by_index(database, "v1", ["walrus", "key"], most=1)
-        [unit] = await store.units(database, "v1", [first])
+        store = index.store
+
+        def best(visit: Visit) -> list[UnitRow]:
+            first = store.best_by_index(visit, "v1", ["walrus", "key"], most=1)
+            return store.units_and_neighbours(visit, "v1", first, centres=0)
+
+        [unit] = await state.database.visit(best)
         assert unit.stems == pressed(["walrus", "key"])
 
 

@@ -157,6 +157,26 @@ async def test_the_request_holds_the_session_and_the_strict_schema(state: State)
         "acme-1",
         "low",
     )
+    assert request.model.service_tier is None
+
+
+@pytest.mark.requirement("MW-8.2-live-settings")
+@pytest.mark.parametrize("imported", [False, True])
+async def test_an_extraction_asks_under_the_service_tier_of_the_thread_s_last_turn(
+    state: State, imported: bool
+) -> None:
+    """One of the program that a thread came from means nothing here."""
+    thread_id = await put_thread(state, PREFERENCE, imported=imported)
+    async with state.database.reading() as read:
+        row = await state.threads.get(read, thread_id)
+    assert row is not None
+    with (state.home.root / row.rollout_path).open("a") as file:
+        for tier in ("priority", "flex"):
+            line = {"type": "turn_context", "payload": {"model": "m", "service_tier": tier}}
+            file.write(json.dumps(line) + "\n")
+    bench = Bench(state)
+    await bench.everything(only=thread_id)
+    assert bench.model.requests[0].model.service_tier == (None if imported else "flex")
 
 
 @pytest.mark.requirement("FR-G1", "MW-8.2-models")

@@ -14,6 +14,8 @@ from memory_write.limits import DailyBudget, MemorySettings, Phase2Limits
 from memory_write.phase2.steps import PHASE2_STEPS
 from memory_write.ports import ConsolidationReport, ConsolidationRequest, ModelFailed
 from state.recovery import State
+from state.workspace.repo import Baseline
+from state.workspace.snapshot import FileContent
 from tests.support.clock import ManualClock
 from tests.support.consolidation import (
     change_output,
@@ -509,13 +511,15 @@ async def test_the_git_settings_of_the_user_have_no_effect(
         "[init]\n\tdefaultBranch = odd\n[index]\n\tversion = 4\n"
     )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", str(config))
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
     await put_output(state, "the user wants\r\nsmall commits\n")
     await published(state)
     assert not ran.exists()
-    assert b"\r\n" in (live / "raw_memories.md").read_bytes()
-    shown = git(live, "-c", "core.autocrlf=false", "cat-file", "blob", "HEAD:raw_memories.md")
-    assert "small commits" in shown
+    raw = (live / "raw_memories.md").read_bytes()
+    assert b"\r\n" in raw
+    committed = Baseline(live).blob_ids("")
+    assert committed["raw_memories.md"] == FileContent(data=raw).blob_id, "its bytes"
     assert git(live, "rev-parse", "--abbrev-ref", "HEAD").strip() == "main"
     assert git(live, "status", "--porcelain") == ""
 

@@ -1,8 +1,8 @@
 """Learning under random life, in one memory version and in two at once.
 
 Hypothesis draws sequences over the real stores, phases, lanes, database and folders; after each
-step the home is compared with a small model. The same sequences are drawn each time. What is named
-here holds after every step:
+step the home is compared with a small model. The same sequences are drawn each time, others with
+`--hypothesis-seed N`. What is named here holds after every step:
 
 - one holder per job (`holders`), and a start frees what the dead held (`starts`);
 - no acknowledged row is lost, and none stands that nobody made (`rows`, `deleted`, `threads`);
@@ -47,7 +47,7 @@ from tests.support.even_draws import even_draws
 from tests.support.life_of_memory import Life, Work, empty_home, quick_folder
 from tests.support.one_process import CONSOLIDATIONS, EXTRACTIONS
 
-EXAMPLES = 21
+EXAMPLES = 22
 STEPS = 100
 STEPS_MIN = 10_000
 LIVES = (("v1",), ("v1", "v2"), ("v2",), ("v2", "v1"))
@@ -224,6 +224,15 @@ class Learning(RuleBasedStateMachine):
         return self.versions[which % len(self.versions)]
 
 
+def _runner() -> asyncio.Runner:
+    """On the loop of the server, where this system has it."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.Runner()
+    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
+
+
 def _run(machine: type[RuleBasedStateMachine], *, seed: int) -> None:
     """So many lives of so many steps, the same ones whenever the seed is the same."""
     with even_draws(seed) as draws:
@@ -246,15 +255,19 @@ def _run(machine: type[RuleBasedStateMachine], *, seed: int) -> None:
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("versions", LIVES, ids="+".join)
 def test_learning_agrees_with_the_model_whatever_happens(
-    versions: tuple[str, ...], tmp_path: Path, record_property: Callable[[str, object], None]
+    versions: tuple[str, ...],
+    tmp_path: Path,
+    record_property: Callable[[str, object], None],
+    pytestconfig: pytest.Config,
 ) -> None:
     """10,000 steps in all, the same ones each time."""
+    seed = int(pytestconfig.getoption("--hypothesis-seed") or 0)
     before = getrusage(RUSAGE_SELF)
-    with asyncio.Runner() as runner, quick_folder(tmp_path) as folder:
+    with _runner() as runner, quick_folder(tmp_path) as folder:
         runner.run(empty_home(folder / "template"))
         space = {"folder": folder, "versions": versions, "runner": runner, "steps_taken": 0}
         machine = type("_".join(("Learning", *versions)), (Learning,), space)
-        _run(machine, seed=LIVES.index(versions))
+        _run(machine, seed=len(LIVES) * seed + LIVES.index(versions))
     taken = machine.steps_taken  # type: ignore[attr-defined]  # a class made just above
     after = getrusage(RUSAGE_SELF)
     spent_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

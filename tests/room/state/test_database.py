@@ -19,6 +19,7 @@ import pytest
 from state.database import Database
 from state.errors import DatabaseBusy, DatabaseUnusable
 from state.named_queries import Queries, Query, parse_named_queries
+from state.visits import Visit
 
 SCHEMA = "create table halves (unit integer not null, half text not null) strict;"
 PUT = Query("test.put", "insert into halves (unit, half) values (:unit, :half)")
@@ -336,6 +337,58 @@ async def test_a_cancelled_search_is_interrupted_and_its_connection_given_back(
     await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), WAIT_S)
     assert all(task.cancelled() for task in tasks)
     assert await asyncio.wait_for(halves(database), WAIT_S) == {1: 2}
+
+
+@pytest.mark.requirement("FR-S14")
+async def test_a_visit_sees_one_snapshot_while_a_writer_commits(database: Database) -> None:
+    """Several statements of one function, in a thread, see the state that the first one saw."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def counted(visit: Visit) -> list[int]:
+        first = visit.all(COUNT)[0][0]
+        begun.set()
+        assert go_on.wait(WAIT_S)
+        return [first, visit.all(COUNT)[0][0]]
+
+    task = asyncio.create_task(database.visit(counted))
+    assert await asyncio.to_thread(begun.wait, WAIT_S)
+    await put_unit(database, 1)
+    go_on.set()
+    assert await task == [0, 0]
+    assert await database.visit(lambda visit: visit.all(COUNT)) == [(2,)]
+    with pytest.raises(DatabaseUnusable, match="readonly"):
+        await database.visit(lambda visit: visit.all(PUT, unit=1, half="x"))
+
+
+@pytest.mark.requirement("FR-S14")
+async def test_a_cancelled_visit_gives_its_connection_back_when_it_has_ended(
+    tmp_path: Path,
+) -> None:
+    """Nobody else may use the connection while the thread does."""
+    opened = await Database.open(tmp_path / "state.sqlite", readers=1)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(visit: Visit) -> None:
+        begun.set()
+        assert go_on.wait(WAIT_S)
+        visit.all(Query("test.one", "select 1"))
+
+    task = asyncio.create_task(opened.visit(slow))
+    assert await asyncio.to_thread(begun.wait, WAIT_S)
+    other = asyncio.create_task(
+        opened.visit(lambda visit: visit.all(Query("test.two", "select 2")))
+    )
+    task.cancel()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not task.done() and not other.done()
+    go_on.set()
+    await asyncio.gather(task, return_exceptions=True)
+    assert task.cancelled()
+    assert await asyncio.wait_for(other, WAIT_S) == [(2,)]
+    await opened.close()
+    with pytest.raises(DatabaseUnusable, match="closed"):
+        await opened.visit(slow)
 
 
 @pytest.mark.requirement("FR-S14")

@@ -10,6 +10,7 @@ def ground(**places: tuple[str, ...]) -> Ground:
         cwd="/w",
         writable=places.get("writable", ("/w",)),
         protected=places.get("protected", ()),
+        kept_free=(),
         hidden_folders=places.get("hidden_folders", ()),
         hidden_files=places.get("hidden_files", ()),
         shown=places.get("shown", ()),
