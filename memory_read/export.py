@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memory_read.snapshot import MemorySnapshot
-from memory_read.standing import CORRECTED, FORGOTTEN, Standing
+from memory_read.standing import MARKS, Standing
+from memory_read.withheld import OPEN, ReadGate
 from state.home import Home
 from state.policy.corrections import read_correction
 from state.policy.export_form import (
@@ -47,13 +48,18 @@ class Origins:
 
 
 def exported(
-    home: Home, version: str, origins: Origins, limits: ExportLimits = EXPORT_LIMITS
+    home: Home,
+    version: str,
+    origins: Origins,
+    limits: ExportLimits = EXPORT_LIMITS,
+    *,
+    gate: ReadGate = OPEN,
 ) -> Exported:
     """Everything that a thread could be told of this version.
 
     Raises: OSError.
     """
-    memory = MemorySnapshot(home, version)
+    memory = MemorySnapshot(home, version, gate)
     standing = memory.standing()
     notes = dict(_notes(memory, standing))
     texts: dict[str, str] = {}
@@ -62,7 +68,7 @@ def exported(
     for path in memory.published_paths():
         if not is_exported_place(path, limits) or contains_secret(path):
             left_out.append((redact(path), "its name cannot stand in an export"))
-        elif (text := memory.whole(path, standing)) is not None:
+        elif not standing.hides(path) and (text := memory.whole(path, standing)) is not None:
             texts[path] = text
     portable = Portable(_places(home, origins, [*texts.values(), *notes.values()]))
     every = {**notes, **texts}
@@ -85,7 +91,7 @@ def _standing_text(standing: Standing, path: str, text: str) -> str | None:
     if shown is None or not path.rpartition("/")[0].endswith(EXPORTED_NOTES):
         return shown
     # A note is the user's words alone: a mark in place of a line would be none of them.
-    lines = [line for line in shown.split("\n") if line not in (CORRECTED, FORGOTTEN)]
+    lines = [line for line in shown.split("\n") if line not in MARKS]
     kept = shown if len(lines) == shown.count("\n") + 1 else "\n".join(lines)
     return kept if kept.strip() else None
 

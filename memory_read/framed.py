@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from memory_read.dating import LEGEND, Confirmations, dated
 from memory_read.inert import made_inert, with_closed_fence
 from memory_read.snapshot import PendingNote
-from memory_read.standing import CORRECTED, FORGOTTEN, Standing
+from memory_read.standing import MARKS, Standing
 from state.policy.budget import cut_at_lines, estimate_tokens
 from state.policy.corrections import read_correction
 from state.workspace.layout import NOTES, SUMMARY
@@ -28,7 +28,7 @@ NOTES_END = "========= PENDING_NOTES END ========="
 CORRECTIONS_BEGIN = "========= USER_CORRECTIONS BEGIN ========="
 CORRECTIONS_END = "========= USER_CORRECTIONS END ========="
 
-_NOTHING = frozenset({"", FORGOTTEN, CORRECTED})
+_NOTHING = MARKS | {""}
 _CORRECTIONS_HEAD = (
     "The user corrected the following since the summary was made. It holds against every other "
     "line of memory, however often that one was used:"

@@ -91,6 +91,7 @@ def _hits(
     rulings: Rulings,
     most: int,
 ) -> Iterable[Hit]:
+    gone = rulings.standing.gone
     for one in chunk:
         shown = said.get(one.unit.unit_id)
         if shown is None:
@@ -104,7 +105,7 @@ def _hits(
             text=text[:most],
             is_cut=len(text) > most,
             score=round(one.score, 4),
-            thread_ids=one.unit.thread_ids,
+            thread_ids=tuple(id_ for id_ in one.unit.thread_ids if id_ not in gone),
             at_ms=one.unit.at_ms,
             pending=one.unit.path in rulings.pending,
         )
@@ -144,8 +145,9 @@ def _shown(pieces: Sequence[str | None], path: str, rules: Standing) -> tuple[st
     *headings, text = whole
     shown = rules.shown(text, path=path)
     if shown is None:
-        return None  # a later note corrected or forgot all of it
-    titles = [heading.strip().lstrip("#").strip() for heading in headings]
+        return None  # it was withdrawn, or a later note corrected or forgot all of it
+    standing = [one for one in headings if rules.instead_of(one.strip(), path=path) is None]
+    titles = [heading.strip().lstrip("#").strip() for heading in standing]
     return " > ".join(titles), shown.strip("\r\n")
 
 

@@ -23,6 +23,7 @@ from memory_read.framed import Framed, Recalled, framed
 from memory_read.pointers import PointerCheck, check, pointer_lines
 from memory_read.snapshot import MemorySnapshot, PendingNote, SummaryMissing
 from memory_read.standing import Standing
+from memory_read.withheld import OPEN, ReadGate
 from state.home import Home
 from state.policy.budget import chunk_utf8, estimate_tokens
 
@@ -75,6 +76,7 @@ def memory_section(
     dedicated_tools: bool,
     now_ms: int | None = None,
     cwd: str | None = None,
+    gate: ReadGate = OPEN,
 ) -> MemorySection:
     """The section for a thread that starts now; blocks on files.
 
@@ -83,7 +85,7 @@ def memory_section(
     """
     if not use:
         return MemorySection(parts=(), tokens=0, reason="use_off")
-    memory = MemorySnapshot(home, version)
+    memory = MemorySnapshot(home, version, gate)
     summary = memory.summary()
     notes = memory.pending_notes()
     if summary is None and not notes:
@@ -108,9 +110,9 @@ def memory_section(
     )
 
 
-def raw_summary(home: Home, version: str) -> str | None:
+def raw_summary(home: Home, version: str, gate: ReadGate = OPEN) -> str | None:
     """The whole summary, neither trimmed nor cut; None when there is none; blocks on files."""
-    return MemorySnapshot(home, version).summary()
+    return MemorySnapshot(home, version, gate).summary()
 
 
 def render_section(

@@ -19,10 +19,15 @@ from memory_read.days import TimeSpan
 from state.stores.search import KEY_BYTES, SIZES, UnitRow, key_of, length_of_size
 
 SATURATION = 1.0
-LENGTH_SHARE = 0.6
+LENGTH_SHARE = 0.3
+"""Of the length of a unit beside that of an average one."""
+LONG_STEMS = 150
+LONGER_STEMS = 100
+"""What is longer than `LONG_STEMS` holds any word by chance: by so much more a word counts less."""
 HEADING_WEIGHT = 0.5
 COVER_WEIGHT = 0.8
-NEIGHBOUR_WEIGHTS = (0.6, 0.3, 0.15)
+NEIGHBOUR_WEIGHTS = {-1: 0.6, 1: 0.6, -2: 0.3, 2: 0.3, -3: 0.15, 3: 0.15}
+"""By how many units further it stands."""
 FILE_WEIGHT = 0.6
 RECENCY_SHARE = 0.05
 RECENCY_HALF_MS = 90 * 86_400_000
@@ -59,13 +64,10 @@ class Statistics:
         """Of an average unit, in stems."""
         return max(self.words / self.units, 1.0) if self.units else 1.0
 
-    def share_of_size(self, size: int) -> float:
-        """What a word counts in a unit of about this length, on the scale of a unit's score."""
-        return 1 / (1 + _norm(length_of_size(size), self.length))
-
     def shares(self) -> list[float]:
-        """The same of every size."""
-        return [self.share_of_size(size) for size in range(SIZES)]
+        """By size what a word counts in a unit of about it, on the scale of a unit's score."""
+        average = self.length
+        return [1 / (1 + _norm(length_of_size(size), average)) for size in range(SIZES)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,12 +108,12 @@ def word_scores(
     """
     own = _own_scores(asked, units.values(), known)
     by_file = _file_scores(asked, units.values(), own, known)
+    telling = {unit_id: found.score for unit_id, found in own.items() if found.held}
     return {
-        unit_id: own[unit_id].score
-        + _beside(unit, units, own)
-        + FILE_WEIGHT * by_file[unit.file_id]
-        for unit_id, unit in units.items()
-        if own[unit_id].held
+        unit_id: score
+        + _beside(units[unit_id], units, telling)
+        + FILE_WEIGHT * by_file[units[unit_id].file_id]
+        for unit_id, score in telling.items()
     }
 
 
@@ -133,7 +135,8 @@ def _own_scores(
     """By unit id; every text is looked through once, since this is most of a search's time."""
     weighed = [(1 << place, key_of(stem), known.rarity(stem)) for place, stem in enumerate(asked)]
     whole = sum(weight for _, _, weight in weighed) or 1.0
-    return {unit.unit_id: _own(unit, weighed, whole, known.length) for unit in units}
+    average = known.length
+    return {unit.unit_id: _own(unit, weighed, whole, average) for unit in units}
 
 
 def _own(
@@ -155,18 +158,19 @@ def _own(
 
 
 def _norm(length: float, average: float) -> float:
-    return SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length / average)
+    beyond = max(0.0, length - LONG_STEMS) / LONGER_STEMS
+    return SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length / average + beyond)
 
 
-def _beside(unit: UnitRow, units: Mapping[int, UnitRow], own: Mapping[int, _Own]) -> float:
+def _beside(unit: UnitRow, units: Mapping[int, UnitRow], telling: Mapping[int, float]) -> float:
     score = 0.0
-    for distance, weight in enumerate(NEIGHBOUR_WEIGHTS, 1):
-        for unit_id in (unit.unit_id - distance, unit.unit_id + distance):
-            other = units.get(unit_id)
-            if other is not None and other.file_id == unit.file_id:
-                # Only under the same heading one is about what the other is about.
-                if other.headings == unit.headings:
-                    score += weight * own[unit_id].score
+    for distance, weight in NEIGHBOUR_WEIGHTS.items():
+        said = telling.get(unit.unit_id + distance)
+        if said is not None:
+            other = units[unit.unit_id + distance]
+            # Only under the same heading one is about what the other is about.
+            if other.file_id == unit.file_id and other.headings == unit.headings:
+                score += weight * said
     return score
 
 

@@ -1,10 +1,10 @@
-"""What the notes of a memory say of its other lines, read once for each state of them.
+"""What stands of a memory by its notes, read once for each state of them, and by withdrawals.
 
 Invariant: a ruling is of the notes and of the published state as they are at the call; both are
 known again by what they look like from outside. Blocks on files.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory_read.snapshot import MemorySnapshot
 from memory_read.standing import Standing
@@ -35,6 +35,11 @@ class KnownRulings:
 
     def now(self, memory: MemorySnapshot) -> Rulings:
         """Those of the notes, read anew where another state was published."""
+        rulings = self._of_notes(memory)
+        left = memory.left()
+        return rulings if left is None else replace(rulings, standing=rulings.standing.within(left))
+
+    def _of_notes(self, memory: MemorySnapshot) -> Rulings:
         if not self._notes:
             return NO_RULINGS
         published = memory.published_stamp()

@@ -22,6 +22,7 @@ from memory_read.scanning import NOTHING, Scanned, scanned
 from memory_read.search_index import SearchIndex
 from memory_read.semantic.meaning import Asked, Meaning, Near
 from memory_read.snapshot import MemorySnapshot
+from memory_read.withheld import OPEN, ReadGate
 from memory_read.wording import asked_stems
 from state.errors import DatabaseBroken
 from state.recovery import State
@@ -98,9 +99,11 @@ class MemorySearch:
         index: SearchIndex,
         limits: SearchLimits = SEARCH_LIMITS,
         meaning: Meaning | None = None,
+        gate: ReadGate = OPEN,
     ) -> None:
         self._state = state
         self._meaning = meaning
+        self._gate = gate
         self._index = index
         self._limits = limits
         self._common = _Common(of=(0, 0), frequencies={})
@@ -136,6 +139,7 @@ class MemorySearch:
         scan = NOTHING
         if standing.missing:
             scan = await self._scanned(question, standing, standing.missing)
+        await self._gate.ready(version)
         try:
             meant = Asked()
             if self._meaning is not None:
@@ -225,7 +229,7 @@ class MemorySearch:
         )
         found = told(
             ordered(scores, units, asker),
-            MemorySnapshot(self._state.home, question.version),
+            MemorySnapshot(self._state.home, question.version, self._gate),
             standing.rulings,
             scan.stamps | standing.stamps if scan.stamps else standing.stamps,
             wanted=question.hits_max,

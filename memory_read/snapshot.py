@@ -1,8 +1,8 @@
 """The published memory as one thread may see it: today, the whole folder of its version.
 
 Invariant: memory text reaches a prompt, a tool's result or a client only from here, no secret with
-it and no line that the user asked to forget. Files are read afresh, never through a link. All
-functions block; call them in a thread.
+it, no line that the user asked to forget and none of a withdrawn thread. Files are read afresh,
+never through a link. All functions block; call them in a thread.
 """
 
 import os
@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from memory_read.dating import Confirmations
 from memory_read.standing import FORGOTTEN, Standing, changes_others
+from memory_read.withheld import WITHDRAWN, Left, ReadGate
 from state.errors import PathRefused
 from state.home import Home
 from state.policy.redaction import redact, redact_json
@@ -29,6 +30,7 @@ from state.workspace.merges import has_conflict
 from state.workspace.passages import Passage, read_passages
 from state.workspace.repo import Baseline
 from state.workspace.root import FILE_BYTES_MAX, ConfinedRoot
+from state.workspace.search import ALL_WITHIN_LINES
 from state.workspace.snapshot import FileContent
 
 FILES_MAX = 200
@@ -40,6 +42,7 @@ STAMP_CHARS = 19
 BETWEEN = "\n\n\0\n\n"
 """What no shape of a secret goes across."""
 SummaryMissing = Literal["no_summary", "blank", "unreadable"]
+_GONE = frozenset({FORGOTTEN, WITHDRAWN})
 _KNOWN_FILES = frozenset({SUMMARY, HANDBOOK, RAW_MEMORIES, DIFF_FILE})
 
 
@@ -62,9 +65,11 @@ class StrayFile:
 class MemorySnapshot:
     """The memory of one version."""
 
-    def __init__(self, home: Home, version: str) -> None:
+    def __init__(self, home: Home, version: str, gate: ReadGate) -> None:
+        self.version = version
         self.folder: Path = home.memories(version)
         self._root = ConfinedRoot(self.folder)
+        self._gate = gate
 
     def summary(self) -> str | None:
         """The whole summary as it stands; None when it is missing, unreadable or blank.
@@ -75,14 +80,14 @@ class MemorySnapshot:
         text = self._text(SUMMARY)
         if text is not None and has_conflict(text):
             published = Baseline(self.folder).snapshot().text(SUMMARY)
-            text = None if published is None else redact(published)
-        if text is None or not text.strip():
+            text = None if published is None else self._cleaned(redact(published), path=SUMMARY)
+        if text is None or not text.strip() or self._is_hidden(SUMMARY):
             return None
         return self.forgetting().cleaned(text, path=SUMMARY)
 
     def why_no_summary(self) -> SummaryMissing:
         """Why `summary` gave none: there is no file, it cannot be read, or nothing stands in it."""
-        if not os.path.lexists(self.folder / SUMMARY):
+        if not os.path.lexists(self.folder / SUMMARY) or self._is_hidden(SUMMARY):
             return "no_summary"
         data = self._bytes(SUMMARY)
         text = None if data is None else _decoded(data)
@@ -121,10 +126,15 @@ class MemorySnapshot:
         """What the notes say of the other lines of memory."""
         notes = self.notes()
         if not notes:
-            return Standing(())
+            return Standing(()).within(self.left())
         pending = {note.path for note in self.pending_notes()}
         worked_in = {note.path for note in notes} - pending
-        return Standing(((note.path, note.text) for note in notes), worked_in=worked_in)
+        standing = Standing(((note.path, note.text) for note in notes), worked_in=worked_in)
+        return standing.within(self.left())
+
+    def left(self) -> Left | None:
+        """What of it stands without withdrawn threads; None where all of it does."""
+        return self._gate.left(self.version)
 
     def published_stamp(self) -> str:
         """Another one means that another state may have been published."""
@@ -169,7 +179,8 @@ class MemorySnapshot:
         Also those that were corrected since: a correction may be corrected in turn.
         """
         every = (self._text(path) or "").split("\n")
-        return "\n".join(every[first - 1 : last]) if 1 <= first <= last <= len(every) else None
+        wanted = every[first - 1 : last] if 1 <= first <= last <= len(every) else [WITHDRAWN]
+        return None if WITHDRAWN in wanted else "\n".join(wanted)
 
     def places_of(self, path: str, count: int, wanted: Callable[[str], bool]) -> tuple[int, ...]:
         """Where so many lines of a file begin that are wanted together."""
@@ -210,12 +221,14 @@ class MemorySnapshot:
         """
         return self._clean(self._root.list(**arguments))
 
-    def read(self, **arguments: Any) -> Mapping[str, object]:
+    def read(self, path: str, **arguments: Any) -> Mapping[str, object]:
         """Lines of a file.
 
         Raises: PathRefused, OSError, UnicodeDecodeError.
         """
-        return self._clean(self._root.read(**arguments))
+        if self._is_hidden(path):
+            raise PathRefused(f"path '{path}' was not found")
+        return self._clean(self._root.read(path, **arguments))
 
     def search(self, **arguments: Any) -> Mapping[str, object]:
         """Lines that hold the queries.
@@ -279,7 +292,16 @@ class MemorySnapshot:
     def _text(self, path: str, *, bytes_max: int = FILE_BYTES_MAX) -> str | None:
         data = self._bytes(path, bytes_max=bytes_max)
         text = None if data is None else _decoded(data)
-        return None if text is None else redact(text)
+        return None if text is None else self._cleaned(redact(text), path=path)
+
+    def _is_hidden(self, path: str) -> bool:
+        left = self.left()
+        return left is not None and left.hides(path)
+
+    def _cleaned(self, text: str, *, path: str) -> str:
+        """A text without what was withdrawn."""
+        left = self.left()
+        return text if left is None else Standing(()).within(left).cleaned(text, path=path)
 
     def _bytes(self, path: str, *, bytes_max: int = FILE_BYTES_MAX) -> bytes | None:
         try:
@@ -318,13 +340,29 @@ def _standing_only(result: Mapping[str, object], standing: Standing) -> Mapping[
     if isinstance(content, str):
         changed["content"] = standing.cleaned(content, path=str(result.get("path", "")))
     if isinstance(matches, list):
-        kept = []
-        for match in matches:
-            if standing.hides(match["path"]):
-                continue
-            cleaned = standing.cleaned(match["content"], path=match["path"])
-            hit = match["match_line_number"] - match["content_start_line_number"]
-            if cleaned.split("\n")[hit] != FORGOTTEN:
-                kept.append({**match, "content": cleaned})
-        changed["matches"] = kept
+        changed["matches"] = [
+            found
+            for one in matches
+            if (found := _standing_match(one, standing, _is_window(result))) is not None
+        ]
     return changed
+
+
+def _is_window(result: Mapping[str, object]) -> bool:
+    mode = result.get("match_mode")
+    return isinstance(mode, Mapping) and mode.get("type") == ALL_WITHIN_LINES
+
+
+def _standing_match(
+    match: Mapping[str, Any], standing: Standing, is_window: bool
+) -> Mapping[str, Any] | None:
+    """A match with what stands of it; None when what it was found by does not."""
+    if standing.hides(match["path"]):
+        return None
+    lines = standing.cleaned(match["content"], path=match["path"]).split("\n")
+    hit = match["match_line_number"] - match["content_start_line_number"]
+    # Where a window ends is not told: any of its lines may be what a query was found in.
+    looked_at = lines if is_window else lines[hit : hit + 1]
+    if not _GONE.isdisjoint(looked_at):
+        return None
+    return {**match, "content": "\n".join(lines)}

@@ -1,16 +1,20 @@
-"""What notes do to lines of memory that are older: a corrected line gives way, a forgotten goes.
+"""Which lines of memory stand: a corrected one gives way, a forgotten or withdrawn one goes.
 
 Pure. A correction names the line it corrects, so the line is known by its words; a note that asks
 to forget something takes every line that has all the meaningful words of the request, of which
-there must be two at least. A later note that says the words again lifts it. Both hold wherever
-memory is read, and by code alone; what the files hold is the next consolidation's work.
+there must be two at least. A later note that says the words again lifts it. Of withdrawn threads
+`withheld.py` tells what is left. All of it holds wherever memory is read, and by code alone; what
+the files hold is the next consolidation's work.
 """
 
+import copy
 import re
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from memory_read.statements import folded, statement_of
+from memory_read.withheld import WITHDRAWN, Left
+from state.ids import ThreadId
 from state.policy.corrections import read_correction
 
 CORRECTED = "[corrected by the user: see the corrections, or the note that names this line]"
@@ -20,6 +24,8 @@ OLD_PREFIX = "Forget: "
 """How a correction quotes what no longer holds; nobody is shown that line."""
 CONTAINED_CHARS_MIN = 12
 """A shorter statement is found only where it is the whole line."""
+MARKS = frozenset({CORRECTED, FORGOTTEN, WITHDRAWN})
+"""What stands in place of a line."""
 
 _FORGET = re.compile(
     r"^(?:[-*]\s+)?(?:please\s+)?(?:forget|unlearn|vergiss|olvida|oublie)\b(?:\s+about|\s+that|,|:)?"
@@ -43,7 +49,7 @@ class _Forgotten:
 
 
 class Standing:
-    """What the notes of a memory say of its other lines."""
+    """What the notes of a memory say of its other lines, and what was withdrawn from it."""
 
     def __init__(self, notes: Iterable[tuple[str, str]], *, worked_in: Container[str] = ()) -> None:
         """The notes are (path, text) in the order in which they were made.
@@ -56,13 +62,29 @@ class Standing:
         self._corrected: dict[str, tuple[str, str]] = {}
         """By the words that were corrected: the note that did, and what it says instead."""
         self._forgotten: list[_Forgotten] = []
+        self._corrections: dict[str, tuple[str, ...]] = {}
+        self._left: Left | None = None
         for path, text in notes:
             self._take(path, text)
+        self._outdone = frozenset(filter(self._is_outdone, self._corrections))
 
     @property
     def says_nothing(self) -> bool:
         """Whether every line stands as it is."""
-        return not self._corrected and not self._forgotten and not self._quoting
+        return self._left is None and not (self._corrected or self._forgotten or self._quoting)
+
+    @property
+    def gone(self) -> frozenset[ThreadId]:
+        """The threads that were withdrawn."""
+        return frozenset() if self._left is None else self._left.threads
+
+    def within(self, left: Left | None) -> "Standing":
+        """The same of a memory from which threads were withdrawn; itself where none were."""
+        if left is None:
+            return self
+        narrowed = copy.copy(self)
+        narrowed._left = left
+        return narrowed
 
     def _take(self, path: str, text: str) -> None:
         correction = read_correction(text)
@@ -71,7 +93,8 @@ class Standing:
             self._lift(correction.new)
             if path in self._worked_in:
                 return
-            for old in filter(None, map(folded, correction.old)):
+            self._corrections[path] = olds = tuple(filter(None, map(folded, correction.old)))
+            for old in olds:
                 self._corrected[old] = (path, folded(correction.new))
             self._corrected.pop(folded(correction.new), None)
             return
@@ -91,15 +114,24 @@ class Standing:
             said = words_of(text)
             self._forgotten = [one for one in self._forgotten if not one.words <= said]
 
+    def _is_outdone(self, path: str) -> bool:
+        """Whether later corrections put right all that this one did."""
+        found = [self._corrected.get(old, (path, ""))[0] for old in self._corrections[path]]
+        return bool(found) and path not in found
+
     def instead_of(self, line: str, *, path: str) -> str | None:
         """What stands in place of a line of that file; None when the line stands."""
-        if self.says_nothing or not line.strip():
+        if self.says_nothing or not line.strip() or line in MARKS:
             return None
+        if self._left is not None and not self._left.stands(line, path=path):
+            return WITHDRAWN
         if self._forgotten:
             words = words_of(line)
             if any(one.words <= words for one in self._forgotten):
                 return FORGOTTEN
         if path in self._quoting and line.startswith(OLD_PREFIX):
+            return CORRECTED
+        if path in self._outdone:
             return CORRECTED
         said = folded(line)
         for old, (note, new) in self._corrected.items():
@@ -110,7 +142,9 @@ class Standing:
         return None
 
     def hides(self, path: str) -> bool:
-        """Whether the very name of a file says what is to be forgotten."""
+        """Whether a file is one that was withdrawn, or its very name says what is forgotten."""
+        if self._left is not None and self._left.hides(path):
+            return True
         if not self._forgotten:
             return False
         words = words_of(path.rpartition("/")[2].removesuffix(".md").replace("-", " "))
@@ -134,7 +168,7 @@ class Standing:
 
 
 def _stands(line: str) -> bool:
-    return line.strip() not in ("", CORRECTED, FORGOTTEN)
+    return bool(line.strip()) and line.strip() not in MARKS
 
 
 def asks_to_forget(text: str) -> bool:

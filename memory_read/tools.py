@@ -6,12 +6,14 @@ tool leaves the memory folder, and none but the note tool writes.
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from memory_read.arguments import FieldType, parse_arguments
 from memory_read.snapshot import MemorySnapshot
+from memory_read.withheld import OPEN, ReadGate
 from state.clock import Clock
 from state.errors import PathRefused, WorkspaceUnsafe
 from state.home import Home
@@ -50,6 +52,8 @@ class MemoryTool:
     parameters: Mapping[str, Any]
     work: Callable[[str], Result]
     """Runs in a thread of its own with the argument text; raises what `call` makes text of."""
+    ready: Callable[[], Awaitable[None]]
+    """Waited for before that."""
     namespace: str = NAMESPACE
     strict: bool = False
 
@@ -57,6 +61,7 @@ class MemoryTool:
         """Run it with the model's argument text; mistakes come back as text."""
         if len(arguments) > ARGUMENT_CHARS_MAX:
             return f"arguments must be at most {ARGUMENT_CHARS_MAX} characters"
+        await self.ready()
         return await asyncio.to_thread(self._answer, arguments)
 
     def _answer(self, arguments: str) -> str:
@@ -72,14 +77,19 @@ class MemoryTool:
 
 
 def memory_tools(
-    home: Home, version: str, clock: Clock, *, keep: Callable[[str, str], None] | None = None
+    home: Home,
+    version: str,
+    clock: Clock,
+    *,
+    keep: Callable[[str, str], None] | None = None,
+    gate: ReadGate = OPEN,
 ) -> tuple[MemoryTool, ...]:
     """The tools over the memory of a version, in the order in which a model is given them.
 
     `keep` writes a note for good, by its name and text, and blocks until it stands; without it the
     note is a file of the folder and no more.
     """
-    memory = MemorySnapshot(home, version)
+    memory = MemorySnapshot(home, version, gate)
     write = keep if keep is not None else memory.add_note
 
     def add_note(text: str) -> Result:
@@ -95,14 +105,20 @@ def memory_tools(
     def search_files(text: str) -> Result:
         return memory.search(**parse_arguments(text, _SEARCH, required=("queries",)))
 
-    return _described(add_note, list_folder, read_file, search_files)
+    ready = partial(gate.ready, version)
+    return _described(add_note, list_folder, read_file, search_files, ready=ready)
 
 
 Work = Callable[[str], Result]
 
 
 def _described(
-    add_note: Work, list_folder: Work, read_file: Work, search_files: Work
+    add_note: Work,
+    list_folder: Work,
+    read_file: Work,
+    search_files: Work,
+    *,
+    ready: Callable[[], Awaitable[None]],
 ) -> tuple[MemoryTool, ...]:
     """The tools as a model sees them."""
     return (
@@ -122,18 +138,21 @@ def _described(
                 },
             ),
             work=add_note,
+            ready=ready,
         ),
         MemoryTool(
             name="list",
             description="List the files and folders directly inside a folder of memory.",
             parameters=_schema(_LIST),
             work=list_folder,
+            ready=ready,
         ),
         MemoryTool(
             name="read",
             description="Read a file of memory, whole or from a line on.",
             parameters=_schema(_READ, required=["path"]),
             work=read_file,
+            ready=ready,
         ),
         MemoryTool(
             name="search",
@@ -144,6 +163,7 @@ def _described(
             ),
             parameters=_schema(_SEARCH, required=["queries"]),
             work=search_files,
+            ready=ready,
         ),
     )
 

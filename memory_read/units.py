@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from memory_read.days import moment_of
+from memory_read.wording import stems
 
 UNIT_BYTES_MAX = 16_384
 """Longer blocks are cut; the messages of the conversations we measure with stay whole."""
@@ -93,11 +94,12 @@ def cut_units(data: bytes, *, path: str) -> list[Unit]:
     for section in sections:
         _take_aside(section, data)
     units: list[Unit] = []
+    is_alone = sum(len(section.blocks) for section in sections) == 1
     for section in sections:
         if section.title.casefold() in (_KEYWORDS, _SOURCES):
             continue
         for block in section.blocks:
-            if not _is_label(block, data):
+            if is_alone or not _is_label(block, data):
                 units += _units(block, section, data, about)
         if section.span is not None and not section.blocks and not section.has_below:
             line = section.line
@@ -107,11 +109,17 @@ def cut_units(data: bytes, *, path: str) -> list[Unit]:
 
 
 def _is_label(block: _Block, data: bytes) -> bool:
-    """A line that only says what follows it, such as `References` or `Reusable knowledge:`."""
+    """A line that only says what follows it, such as `References` or `Reusable knowledge:`.
+
+    A sentence of a script without spaces is one word between spaces, and no label.
+    """
     if block.kind != "text" or block.first_line != block.last_line:
         return False
-    words = data[block.begin : block.end].split()
-    return len(words) < 2 or (len(words) < LABEL_WORDS_MAX and words[-1].endswith(b":"))
+    line = data[block.begin : block.end]
+    words = line.split()
+    if len(words) < 2:
+        return len(stems(line.decode(errors="replace"))) < 2
+    return len(words) < LABEL_WORDS_MAX and words[-1].endswith(b":")
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,8 @@ class _Child:
                     stdout=subprocess.PIPE,
                     env=_environment(),
                     cwd="/",
+                    # Ctrl-C goes to all of a terminal's group; this process says when it ends.
+                    start_new_session=True,
                 )
             except OSError as error:
                 _log.warning("learning works inside the server, no process starts: %s", error)
@@ -154,8 +156,11 @@ def _serve() -> None:
                 None,
                 RuntimeError(f"{type(error).__name__} in {work.__name__}, {_where(error)}"),
             )
-        pickle.dump(reply, replies)
-        replies.flush()
+        try:
+            pickle.dump(reply, replies)
+            replies.flush()
+        except BrokenPipeError:
+            return
 
 
 def _where(error: Exception) -> str:

@@ -57,7 +57,7 @@ def lanes_of(
         return Lane(version, scheduler)
 
     lanes = [lane(version) for version in settings.versions]
-    return Lanes(lanes, Withdrawals(phase2, state.clock))
+    return Lanes(lanes, Withdrawals(phase2, state.clock, state.outputs.withheld))
 
 
 class Lanes:
@@ -96,7 +96,7 @@ class Lanes:
 
     @property
     def pending_withdrawals(self) -> Mapping[str, str]:
-        """By version, why something that went may still stand in its memory."""
+        """By version, why something that went may still stand in its files."""
         return {} if self._withdrawals is None else self._withdrawals.pending
 
     async def before_reading(self) -> None:
@@ -115,6 +115,12 @@ class Lanes:
         pending = {} if self._withdrawals is None else await self._withdrawals.now()
         self.wake()
         return pending
+
+    def withdraw_soon(self) -> None:
+        """The same behind the caller: what those threads said is withheld until then."""
+        if self._withdrawals is not None:
+            self._withdrawals.soon()
+        self.wake()
 
     async def consolidate(self, *, only: ThreadId | None) -> Mapping[str, ConsolidateReport]:
         """Run both phases of every version now; what came of each, by version.

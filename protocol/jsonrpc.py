@@ -16,6 +16,9 @@ from protocol.base import WireModel
 from protocol.errors import WireError
 
 RequestId = int | str
+NESTING_MAX = 128
+"""Levels of a message. What is nested deeper can be read but not written again, here or by others,
+so nothing that comes with it could be kept."""
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -80,6 +83,8 @@ def parse_frame(raw: str | bytes | bytearray | memoryview) -> Frame:
         return Malformed(
             id=None, error=errors.invalid_message("the id must be a string or an integer")
         )
+    if _may_be_deep(raw) and _is_deeper(message, NESTING_MAX):
+        return _too_deep(message, request_id)
     if "method" in message:
         return _call(message, request_id)
     if request_id is not None and ("result" in message or "error" in message):
@@ -88,6 +93,36 @@ def parse_frame(raw: str | bytes | bytearray | memoryview) -> Frame:
             error = {"message": str(error)[:200]}
         return Response(id=request_id, result=message.get("result"), error=error)
     return Malformed(id=request_id, error=errors.invalid_message("missing field `method`"))
+
+
+def _may_be_deep(raw: str | bytes | bytearray | memoryview) -> bool:
+    """Whether there are brackets enough; few messages have so many."""
+    if isinstance(raw, str):
+        return raw.count("{") + raw.count("[") > NESTING_MAX
+    text = bytes(raw)
+    return text.count(b"{") + text.count(b"[") > NESTING_MAX
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    inner = [value]
+    for _ in range(levels):
+        inner = [
+            child
+            for one in inner
+            for child in (one.values() if isinstance(one, dict) else one)
+            if isinstance(child, dict | list)
+        ]
+        if not inner:
+            return False
+    return True
+
+
+def _too_deep(message: Mapping[str, Any], request_id: RequestId | None) -> Frame:
+    """Refused where it is a request; an answer counts as one that failed."""
+    sentence = f"the message is nested deeper than {NESTING_MAX} levels"
+    if request_id is not None and "method" not in message:
+        return Response(id=request_id, result=None, error={"message": sentence})
+    return Malformed(id=request_id, error=errors.invalid_params(sentence))
 
 
 # An escaped pair of surrogates, a lone one, or any other escape.

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from memory_read.withheld import ReadGate
 from memory_write.controls.agent_memories import AgentMemoryImport
 from memory_write.controls.notes import NoteKeeper
 from memory_write.controls.outside import OutsideContext
@@ -24,6 +25,7 @@ from memory_write.controls.reset import MemoryReset
 from memory_write.controls.restore import MemoryRestore
 from memory_write.controls.transfer import SessionImport
 from memory_write.lanes import lanes_of
+from memory_write.phase2.left import left_in
 from memory_write.phase2.recover import recover
 from memory_write.phase2.restore import restore_published
 from memory_write.ports import Announcement, Steps, no_steps
@@ -239,7 +241,9 @@ def _services(
             live.forget_recalled(announcement.version)
         fan.announce(announcement)
 
-    found, announce = searching_of(settings, state, tell)
+    left = left_in(settings.home, memory.phase2)
+    gate = ReadGate(state.outputs.withheld, left, settings.home.memories)
+    found, announce = searching_of(settings, state, gate, tell)
     index, search = found.index, found.search
     lanes = lanes_of(
         state,
@@ -250,8 +254,9 @@ def _services(
         lambda: live.busy(),  # the lanes and the threads know of each other by two calls only
         choices.steps,
     )
-    read = LiveMemory(state, search, memory.versions)
-    machine = machine_of(settings, clock, lambda thread_id: _settings_of(live, thread_id))
+    read = LiveMemory(state, search, memory.versions, gate)
+    withheld = state.outputs.withheld
+    machine = machine_of(settings, clock, lambda thread_id: _settings_of(live, thread_id), withheld)
     mcp = McpFleet(
         settings.mcp_servers,
         left_out=settings.mcp_left_out,
@@ -269,6 +274,7 @@ def _services(
         model_limits=choices.model,
         tools=_tool_parts(settings, choices, hub, machine, mcp),
     )
+    withheld.watch(live.forget_recalled)
     fan.knows(lambda thread_id: _settings_of(live, thread_id))
     in_force = SettingsInForce(settings)
     in_force.watch(lambda changed: live.use(_agent_settings(changed)))
@@ -289,6 +295,7 @@ def _services(
         restore=MemoryRestore(state, lanes.versions),
         notes=NoteKeeper(state, lanes.versions),
         reset=MemoryReset(state, lanes),
+        gate=gate,
         search=search,
         index=index,
         semantic=found.semantic,

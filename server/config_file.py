@@ -70,20 +70,22 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> ReadConfig:
         for where, message in _strange(written)
     ]
     merged = _canonical(written)
+    given: dict[tuple[str, ...], str] = {}
     for override in overrides:
         where, value = _parsed_override(override)
+        given[tuple(where)] = override
         for _, message in _strange(_nested(where, value)):
             warnings.append(ConfigWarning(message=f"-c {override}: {message}"))
         merged = _merged(merged, _canonical(_nested(where, value)))
     config, faults = _validated(merged)
-    warnings += [
-        ConfigWarning(
-            message=f"`{'.'.join(one.key)}` is ignored: {one.wanted}{_instead(one.pruned)}",
-            path=path,
-            line=line_of(text, one.key),
+    for one in faults:
+        ignored = f"`{'.'.join(one.key)}` is ignored: {one.wanted}{_instead(one.pruned)}"
+        by = next((said for where, said in given.items() if one.key[: len(where)] == where), None)
+        warnings.append(
+            ConfigWarning(message=ignored, path=path, line=line_of(text, one.key))
+            if by is None
+            else ConfigWarning(message=f"-c {by}: {ignored}")
         )
-        for one in faults
-    ]
     return ReadConfig(config=config, merged=merged, text=text, warnings=tuple(warnings))
 
 

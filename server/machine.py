@@ -30,6 +30,7 @@ from server.settings import Settings
 from state.clock import Clock
 from state.home import Home
 from state.ids import ThreadId
+from state.stores.withheld import Withheld
 from state.workspace.layout import HANDBOOK, RECAPS, SKILLS, SUMMARY
 
 _SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
@@ -65,7 +66,10 @@ class Machine:
 
 
 def machine_of(
-    settings: Settings, clock: Clock, settings_of: Callable[[ThreadId], ThreadSettings | None]
+    settings: Settings,
+    clock: Clock,
+    settings_of: Callable[[ThreadId], ThreadSettings | None],
+    withheld: Withheld,
 ) -> Machine:
     """The machine of a server with these settings; `settings_of` finds those of a loaded thread."""
     return Machine(
@@ -75,18 +79,25 @@ def machine_of(
             clock=clock,
             inherited=inherited,
             environment=_environment(settings.shell_environment),
-            readable=lambda thread_id: memory_places(settings.home, settings_of(thread_id)),
+            readable=lambda thread_id: memory_places(
+                settings.home, settings_of(thread_id), withheld
+            ),
             shell=next((one for one in _SHELLS if os.access(one, os.X_OK)), "/bin/sh"),
         )
     )
 
 
-def memory_places(home: Home, settings: ThreadSettings | None) -> tuple[str, ...]:
+def memory_places(
+    home: Home, settings: ThreadSettings | None, withheld: Withheld
+) -> tuple[str, ...]:
     """What a thread without memory tools reads of memory by commands: what is published, no more.
 
+    Nothing while somebody's words are withheld, since no code stands between a command and a file.
     A link in its place leads elsewhere and is not shown.
     """
     if settings is None or not settings.use_memories or settings.dedicated_tools:
+        return ()
+    if withheld.of(settings.memory_version):
         return ()
     folder = os.path.realpath(home.memories(settings.memory_version))
     places = (os.path.join(folder, name) for name in (SUMMARY, HANDBOOK, RECAPS, SKILLS))

@@ -7,6 +7,7 @@ from memory_read.search_index import SearchIndex
 from memory_read.semantic.filling import VectorFilling
 from memory_read.semantic.meaning import Meaning
 from memory_read.semantic.minilm import MiniLm, missing_modules
+from memory_read.withheld import ReadGate
 from memory_write.ports import Announcement, Announcer
 from server.settings import Settings
 from state.recovery import State
@@ -49,7 +50,7 @@ class Searching:
 
 
 def searching_of(
-    settings: Settings, state: State, announce: Announcer
+    settings: Settings, state: State, gate: ReadGate, announce: Announcer
 ) -> tuple[Searching, Announcer]:
     """Search that tells how far its index is, and an announcer after which it looks."""
 
@@ -73,5 +74,6 @@ def searching_of(
         filling = VectorFilling(state, embedder, tell_of_vectors)
         semantic = SemanticSearch(filling=filling, meaning=Meaning(state, embedder, filling))
     index = SearchIndex(state, tell, filling=None if semantic is None else semantic.filling)
-    search = MemorySearch(state, index, meaning=None if semantic is None else semantic.meaning)
+    meaning = None if semantic is None else semantic.meaning
+    search = MemorySearch(state, index, meaning=meaning, gate=gate)
     return Searching(index=index, search=search, semantic=semantic), announce_and_look

@@ -96,6 +96,11 @@ class Transaction(Reading):
     def __init__(self, connection: aiosqlite.Connection) -> None:
         super().__init__(connection)
         self.told: list[Told] = []
+        self.following: list[Callable[[], None]] = []
+
+    def then(self, follow: Callable[[], None]) -> None:
+        """Call this as part of the commit, should there be one; it must not fail."""
+        self.following.append(follow)
 
     def tell(self, what: str, **facts: Value) -> None:
         """Have this in the journal before the transaction is committed."""
@@ -197,17 +202,17 @@ class Database:
                     raise translated(error, self.path) from error
                 raise
             try:
-                await _to_the_end(self._noted_and_committed(tx.told))
+                await _to_the_end(self._noted_and_committed(tx))
             except sqlite3.Error as error:
                 raise translated(error, self.path) from error
 
-    async def _noted_and_committed(self, told: Sequence[Told]) -> None:
+    async def _noted_and_committed(self, tx: Transaction) -> None:
         """What was told comes first: a crash in between is made good from the journal."""
-        journal = self.journal if told else None
+        journal = self.journal if tx.told else None
         noted = False
         try:
             if journal is not None:
-                await asyncio.to_thread(journal.append, told)
+                await asyncio.to_thread(journal.append, tx.told)
                 noted = True
                 await self._writer.execute(_NOTE_SEQUENCE, {"sequence": journal.sequence})
             await self._commit()
@@ -216,6 +221,8 @@ class Database:
             if journal is not None and noted:
                 await asyncio.to_thread(journal.take_back)
             raise
+        for follow in tx.following:
+            follow()
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Reading]:
@@ -291,26 +298,22 @@ class Database:
 
         Raises: DatabaseBusy, DatabaseUnusable.
         """
-        async with self._lock:
-            self._refuse_when_closing()
-            try:
-                rows = await self._writer.execute_fetchall("PRAGMA wal_checkpoint(PASSIVE)")
-            except sqlite3.Error as error:
-                raise translated(error, self.path) from error
-        return max(int(row[1]) for row in rows)
+        return max(int(row[1]) for row in await self._checkpoint("PASSIVE"))
 
     async def fold_log(self) -> bool:
         """Fold the whole log into the file and empty it; false while a reader is in the way.
 
         Raises: DatabaseBusy, DatabaseUnusable.
         """
+        return not any(row[0] for row in await self._checkpoint("TRUNCATE"))
+
+    async def _checkpoint(self, mode: str) -> list[Row]:
         async with self._lock:
             self._refuse_when_closing()
             try:
-                rows = await self._writer.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+                return list(await self._writer.execute_fetchall(f"PRAGMA wal_checkpoint({mode})"))
             except sqlite3.Error as error:
                 raise translated(error, self.path) from error
-        return not any(row[0] for row in rows)
 
     async def close(self) -> None:
         """Close every connection; what is under way gets a moment to end, then is stopped."""

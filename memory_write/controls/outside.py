@@ -1,11 +1,10 @@
 """A thread took in what nobody typed: it is barred from memory, and what it gave is taken out.
 
 Invariant: when this returns, the thread is barred on the disk, and no read surface shows what it
-gave; where that could not be done yet it is `pending` with a reason, and done as soon as it can be.
+gave; from the files it is taken out behind that.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from memory_write.ports import Announcement, Announcer
@@ -22,8 +21,8 @@ class Withdrawing(Protocol):
         """The versions that are written, the one that is read first."""
         ...
 
-    async def withdraw(self) -> Mapping[str, str]:
-        """Do it now; by version, why it has to wait where it could not be done."""
+    def withdraw_soon(self) -> None:
+        """Begin with it; returns at once."""
         ...
 
 
@@ -33,8 +32,6 @@ class Barred:
 
     newly: bool
     """Whether it was not barred before."""
-    pending: Mapping[str, str] = field(default_factory=dict)
-    """By version, why what it gave could not be taken out yet; it is tried until it is out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +70,9 @@ class OutsideContext:
                 now_ms=state.clock.now_ms(),
                 source=source,
             )
-        pending = await self._lanes.withdraw()
+        self._lanes.withdraw_soon()
         if newly:
             data = {"threadId": thread_id, "kind": source.kind}
             version = self._lanes.versions[0]
             self._announce(Announcement(what="thread/polluted", version=version, data=data))
-        return Barred(newly=newly, pending=pending)
+        return Barred(newly=newly)

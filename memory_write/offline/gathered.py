@@ -14,6 +14,7 @@ from memory_write.offline.merging import Entry
 from memory_write.offline.sentences import bare, statements
 from memory_write.offline.wording import worded
 from state.policy.corrections import read_correction
+from state.policy.redaction import MARK
 
 ENTRIES_PER_THREAD_MAX = 100
 
@@ -154,6 +155,8 @@ def noted(notes: Iterable[Note]) -> tuple[Entry, ...]:
         for place, statement in enumerate(statements(said)):
             verdict = judge(statement)
             text = verdict.text if verdict else bare(statement)
+            if MARK in statement and MARK not in text:
+                text = statement  # the mark looks like an aside, but the sentence ends with it
             if text.startswith("#") or len(text) < 4 or _FORGET.match(bare(statement)):
                 continue
             found.append(

@@ -10,6 +10,7 @@ what the user told worked.
 import re
 from dataclasses import dataclass, replace
 
+from memory_write.offline.asked_again import let_go
 from memory_write.offline.backward import points_back, widens
 from memory_write.offline.forms import by_form
 from memory_write.offline.implied import implied
@@ -68,12 +69,16 @@ class Heard:
 def listen(transcript: Transcript) -> Heard:
     """All that the user's own words say for later, duplicates merged, corrected ones replaced."""
     listener = _Listener(transcript)
-    for moment in moments(transcript):
-        listener.take(moment)
-        if len(listener.found) >= ENTRIES_MAX:
-            break
+    try:
+        for moment in moments(transcript):
+            listener.take(moment)
+            if len(listener.found) >= ENTRIES_MAX:
+                break
+        entries = merged(listener.found[:ENTRIES_MAX])
+    finally:
+        let_go()
     return Heard(
-        entries=merged(listener.found[:ENTRIES_MAX]),
+        entries=entries,
         outcome=_outcome(transcript),
         lines=listener.lines,
     )

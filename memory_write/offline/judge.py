@@ -7,9 +7,10 @@ than a missing one. Refusals are looked at before kinds, so that no kind can ove
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
+from memory_write.offline.asked_again import kept
 from memory_write.offline.elsewhere import elsewhere
 from memory_write.offline.languages.chinese import CHINESE
 from memory_write.offline.languages.english import ENGLISH
@@ -21,6 +22,9 @@ from memory_write.offline.plainer import plainer
 from memory_write.offline.sentences import bare
 
 NOTED_WORDS_MIN = 3
+LEAST_CHARS = 3
+ASKS = "asks"
+"""The refusal of a question: no weight can speak for one."""
 Kind = Literal["profile", "preference", "rule", "decision", "procedure", "pitfall", "noted"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 KNOWLEDGE: tuple[Kind, ...] = ("decision", "procedure", "pitfall")
@@ -117,6 +121,12 @@ _BLAMES = re.compile(
     r"|when you .{3,40}, (?:would|could) you\b)|你能不能别|为什么你?(?:老|总|每次)"
 )
 """A question that asks nothing: it says what shall not be done again."""
+_WORKED_ON = re.compile(
+    r"^(?:rewrite|rephrase|translate|proofread|correct|shorten|reword|übersetz\w*|formulier\w*"
+    r"|korrigier\w*|tradui\w+|reformule\w*|corrige\w*|traduc\w+|reescrib\w+)\b[^:：]{0,40}[:：]"
+    r"|^(?:翻译|改写|润色|校对)[^:：]{0,12}[:：]"
+)
+"""What stands behind the colon is a text to be worked on, not a wish."""
 _THREE_PERSONS = re.compile(r"^(?:the )?user\b|^in \S+,? the user\b")
 _LANGUAGES = (ENGLISH, GERMAN, SPANISH, FRENCH)
 
@@ -145,6 +155,8 @@ class Hearing:
     lexicon: Lexicon
     correction: bool
     explicit: bool
+    refusal: str = ""
+    """Why the forms leave it: the name of what it is instead; empty when they do not."""
 
 
 def judge(statement: str, hint: Lexicon | None = None) -> Judged | None:
@@ -168,12 +180,21 @@ def judge(statement: str, hint: Lexicon | None = None) -> Judged | None:
 
 
 def hearing(statement: str, hint: Lexicon | None = None) -> Hearing | None:
-    """The statement stripped for judging, or None when it must never be kept."""
+    """The statement stripped for judging, or None when the forms refuse it."""
+    heard = overheard(statement, hint)
+    return None if heard is None or heard.refusal else heard
+
+
+@kept
+def overheard(statement: str, hint: Lexicon | None = None) -> Hearing | None:
+    """The same with what the forms refuse, or None when it must never be kept."""
     typed = bare(statement)
     if len(typed) < 4 and not _CHINESE_SIGN.search(typed):
         return None
     heard = _hear(typed, language(typed, hint))
-    return None if _refused(heard, heard.lexicon) else heard
+    if len(heard.core) < LEAST_CHARS or is_secret(heard.text) or _WORKED_ON.match(heard.core):
+        return None
+    return replace(heard, refusal=_refusal(heard, heard.lexicon))
 
 
 def language(text: str, hint: Lexicon | None = None) -> Lexicon:
@@ -201,6 +222,7 @@ def is_lasting(text: str) -> bool:
     return bool(_STRONG.search(masked(text)))
 
 
+@kept
 def masked(text: str) -> str:
     """Lower case, plain blanks and apostrophes, with quoted and coded spans replaced."""
     text = _QUOTED.sub("qq", _CODED.sub("cc", text))
@@ -246,29 +268,32 @@ def _without_words(text: str, matched: re.Match[str] | None) -> str:
     return re.sub(r"\s+", " ", text).strip()[matched.end() :].strip()
 
 
-def _refused(heard: Hearing, lexicon: Lexicon) -> bool:
+def _refusal(heard: Hearing, lexicon: Lexicon) -> str:
+    """What a statement is that no form may keep; empty when there is nothing against it."""
     core = heard.core
-    if not core or len(core) < 3 or is_secret(heard.text):
-        return True
     if heard.text.rstrip(" \"')").endswith(("?", "？")):
         orders = _STRONG.search(core) and lexicon.imperative.match(_rest(core, lexicon))
-        return not (orders or _BLAMES.match(core))
+        return "" if orders or _BLAMES.match(core) else ASKS
     if _hands_on(core, lexicon):
-        return True
-    if lexicon.question.search(core) or _supposes(core, lexicon):
-        return True
+        return "hands on"
+    if lexicon.question.search(core):
+        return "question"
+    if _supposes(core, lexicon):
+        return "supposes"
     others = lexicon.others.search(core) or NAMES_SOMEBODY.match(heard.text)
     if others and not _speaks_of_the_user(core) and not _SO_WE.search(core):
-        return True
+        return "others"
     if _PAST.search(core) and not _SINCE.search(core):
-        return True
+        return "past"
     if _ONLY_DENIES.search(core):
-        return True
+        return "only denies"
     if _PLANS.search(core) and not _SO_WE.search(core):
-        return True
+        return "plans"
     if not heard.explicit and elsewhere(core, heard.text):
-        return True
-    return bool(lexicon.once.search(core) or lexicon.denied.search(core))
+        return "elsewhere"
+    if lexicon.once.search(core):
+        return "once"
+    return "denied" if lexicon.denied.search(core) else ""
 
 
 def _supposes(core: str, lexicon: Lexicon) -> bool:

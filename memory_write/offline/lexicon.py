@@ -20,9 +20,12 @@ def pattern(*alternatives: str) -> re.Pattern[str]:
 NEVER = re.compile(r"(?!)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lexicon:
-    """Patterns of one language. Each says what a statement is, or why it is not kept."""
+    """Patterns of one language. Each says what a statement is, or why it is not kept.
+
+    There is one value for each language, so that it is told from others by identity alone.
+    """
 
     name: str
     common_words: frozenset[str]

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, replace
 
 from memory_write.offline.evidence import Cure, Run, told_of, worked_of
-from memory_write.offline.judge import Hearing, Judged, Kind, Scope, hearing, masked
+from memory_write.offline.judge import Hearing, Judged, Kind, Scope, hearing, masked, overheard
 from memory_write.offline.languages.chinese_signals import CHINESE_SIGNALS
 from memory_write.offline.languages.cues import CUES
 from memory_write.offline.languages.english_signals import ENGLISH_SIGNALS
@@ -196,7 +196,7 @@ def loosely(
 
 def leaned(statement: str, around: Around) -> Judged | None:
     """A statement that its marks speak for, with the kind and the scope of its signs."""
-    heard = hearing(statement, around.hint)
+    heard = overheard(statement, around.hint)
     if heard is None:
         return None
     weighed = weigh(heard.core, signals_of(heard.lexicon), heard.lexicon, project=around.project)

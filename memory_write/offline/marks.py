@@ -7,15 +7,17 @@ the same marks, here and where the weights are learned.
 import re
 from itertools import pairwise
 
-from memory_write.offline.judge import hearing, masked
+from memory_write.offline.judge import ASKS, masked, overheard
 from memory_write.offline.languages.at_hand import AT_HAND
 from memory_write.offline.languages.cues import CUES, cues
 from memory_write.offline.lexicon import Lexicon
 from memory_write.offline.loose import Around, shown_of, signals_of
 from memory_write.offline.moments import Moment
+from memory_write.offline.outline import outline, stems
 from memory_write.offline.sentences import bare
+from memory_write.offline.taken_up import taken_up
 from memory_write.offline.terms import terms
-from memory_write.offline.weigh import SIGNS
+from memory_write.offline.weigh import SIGNS, signs_in
 
 BESIDE_WORDS = 3
 """How many words of the sentences in front and behind are looked at."""
@@ -24,6 +26,7 @@ BESIDE = 0.5
 ANSWER_CHARS_MAX = 600
 LONG_WORDS = 40
 SHORT_WORDS = 4
+REFUSED_MARK = "sign refused "
 _SIGNS_MANY = 5
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+(?:'[a-z]+)?|[?!:;,.]")
 _FORMS = (
@@ -45,8 +48,8 @@ _AT_HAND = ("stands", "bounded", "trouble", "told", "wants", "spec", "lasts")
 def marks(moment: Moment, at: int) -> dict[str, float] | None:
     """The marks of a statement of a message, or None when it must never be kept."""
     statement, around = moment.said[at], moment.around
-    heard = hearing(statement, around.hint)
-    if heard is None:
+    heard = overheard(statement, around.hint)
+    if heard is None or heard.refusal == ASKS:
         return None
     found: dict[str, float] = {}
     tokens = ["^", *_tokens(masked(bare(statement))), "$"]
@@ -56,13 +59,19 @@ def marks(moment: Moment, at: int) -> dict[str, float] | None:
     signs += [f"cue {one}" for one in cues(bare(statement), masked(bare(statement)))]
     if heard.correction:
         signs.append("correction")
+    if heard.refusal:
+        signs.append(f"refused {heard.refusal}")
     if (shown := shown_of(heard, around)) is not None:
         signs.append(f"shown {shown}")
     found |= {f"sign {one}": 1.0 for one in signs}
     found["signs"] = len(signs) / _SIGNS_MANY
     if moment.opening:
         found |= {f"opening sign {one}": 1.0 for one in signs}
-    return found | _place(moment, at, len(tokens) - 2) | {heard.lexicon.name: 1.0}
+    words = len(tokens) - 2
+    found |= stems(tokens)
+    found |= outline(bare(statement), moment.item.text, words=words, statements=len(moment.said))
+    found |= taken_up(statement, words=words, answer=moment.asked, typed_before=moment.typed_before)
+    return found | _place(moment, at, words) | {heard.lexicon.name: 1.0}
 
 
 def _tokens(core: str) -> list[str]:
@@ -71,8 +80,8 @@ def _tokens(core: str) -> list[str]:
 
 
 def _signs(core: str, lexicon: Lexicon, around: Around) -> list[str]:
-    signals = signals_of(lexicon)
-    signs = [name for name in SIGNS if getattr(signals, name).search(core)]
+    told = signs_in(core, signals_of(lexicon))
+    signs = [name for name in SIGNS if name in told]
     signs += [f"form {name}" for name in _FORMS if getattr(lexicon, name).search(core)]
     words = AT_HAND[lexicon.name]
     signs += [f"at hand {name}" for name in _AT_HAND if getattr(words, name).search(core)]

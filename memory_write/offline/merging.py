@@ -56,6 +56,11 @@ _RETIRES = re.compile(
     r"|doesn't \w+|, not|switched from|moved (?:away )?from|anstelle von|statt|en lugar de"
     r"|en vez de|au lieu d[e'])\s+(.{2,60}?)(?=[,.;]| any ?more| to | but |$)|而不是(.{1,20})"
 )
+_PERMITS = re.compile(
+    r"^(?:(?:actually|now|from now on|ab jetzt|ab sofort),? )?"
+    r"(?:(?:you (?:can|may|are allowed to|are free to)|feel free to|(?:du |sie )?(?:darfst|dürfen)"
+    r"|(?:ya )?puedes|tu peux)\b|你?可以)\s?(.{2,60}?)(?=[,.;，。；]|$)"
+)
 _SLOTS = tuple(
     re.compile(form)
     for form in (
@@ -114,6 +119,8 @@ class _View:
     slots: frozenset[str]
     families: frozenset[str]
     retired: frozenset[str]
+    permitted: frozenset[str]
+    """What may be done by the statement, as `you can push now` says of a ban on it."""
     switch: Switch
 
     @property
@@ -201,6 +208,7 @@ def _view(entry: Entry) -> _View:
         slots=frozenset(f"slot {n}" for n, form in enumerate(_SLOTS) if form.search(lower)),
         families=frozenset(f"family {n}" for n, one in enumerate(_RIVALS) if words & one),
         retired=_retired(lower),
+        permitted=_permitted(lower),
         switch=switch_of(lower),
     )
 
@@ -240,6 +248,10 @@ def _replaces(old: _View, new: _View) -> bool:
         return True  # the same words with the other polarity
     if old.slots & new.slots:
         return True
+    if old.negative and new.permitted and _share(a, new.permitted) >= SAME_SHARE_MIN:
+        return True
+    if new.negative and old.permitted and _share(old.permitted, b) >= SAME_SHARE_MIN:
+        return True
     if new.retired and not old.negative and new.retired <= a and (a - new.retired) <= b:
         return True
     for number, family in enumerate(_RIVALS):
@@ -257,6 +269,11 @@ def _retired(lower: str) -> frozenset[str]:
     for retiring in _RETIRES.finditer(lower):
         found.update(terms(retiring.group(1) or retiring.group(2) or ""))
     return frozenset(found)
+
+
+def _permitted(lower: str) -> frozenset[str]:
+    found = _PERMITS.search(lower)
+    return terms(found[1]) if found and not _NEGATIVE.search(found[0]) else frozenset()
 
 
 def _share(a: frozenset[str], b: frozenset[str]) -> float:

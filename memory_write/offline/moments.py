@@ -28,6 +28,8 @@ class Moment:
     said: tuple[str, ...]
     asked: str
     """What the assistant said right before, empty when nothing."""
+    typed_before: str
+    """The user's message before, empty when there is none."""
     around: Around
 
     @property
@@ -51,6 +53,7 @@ def moments(transcript: Transcript) -> Iterator[Moment]:
             number=number,
             said=_said_in(item.text),
             asked=_asked(items[typed[number - 1] + 1 if number else 0 : place]),
+            typed_before=items[typed[number - 1]].text if number else "",
             around=Around(
                 hint=hint,
                 project=project,

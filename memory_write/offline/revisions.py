@@ -9,6 +9,7 @@ the same thing another number; what it revises is told by the words both have.
 import re
 from collections.abc import Sequence
 
+from memory_write.offline.asked_again import kept
 from memory_write.offline.judge import masked
 from memory_write.offline.languages.english import ENGLISH
 from memory_write.offline.languages.french import FRENCH
@@ -118,6 +119,7 @@ def _renumbered(old: str, new: str) -> bool:
     return bool(a) and bool(b) and len(a & b) / len(a | b) >= NUMBERED_SHARE_MIN
 
 
+@kept
 def _subject(text: str) -> frozenset[str]:
     """What a statement speaks of: its words but the common ones, as beginnings."""
     found: set[str] = set()

@@ -7,10 +7,15 @@ evidence. Work is linear in the text, and both the text and the number of statem
 # ruff: noqa: RUF001  quotes, dashes and marks of other scripts are meant
 
 import re
+from itertools import pairwise
+
+from memory_write.offline.asked_again import kept
 
 TEXT_CHARS_MAX = 20_000
 STATEMENTS_MAX = 200
 STATEMENT_CHARS_MAX = 400
+WIDTH_MIN = 60
+"""In characters; what is shorter was not broken to a width."""
 
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.-]{0,60})(?:\s[^<>]{0,200})?>")
@@ -111,6 +116,7 @@ def statements(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+@kept
 def bare(statement: str) -> str:
     """The statement without its label (`Note: …`) and without a bracketed aside at its end."""
     before = None
@@ -145,7 +151,19 @@ def _own_paragraphs(text: str) -> list[str]:
             runs[-1].append(_SHOWN_REST.sub("", line).strip())
             if _ANNOUNCES_PASTE.search(line) and not _fence_follows(lines, number):
                 break  # what follows was shown, not said, and nothing marks where it ends
-    return [" ".join(run) for run in runs if run]
+    return [piece for run in runs if run for piece in _unwrapped(run)]
+
+
+def _unwrapped(run: list[str]) -> list[str]:
+    """One text of lines that were broken to a width, else each line by itself.
+
+    A line is broken to a width when the next word had not fitted into it.
+    """
+    width = max(len(line) for line in run)
+    broken = width >= WIDTH_MIN and all(
+        len(line) + 1 + len(after.split(" ", 1)[0]) > width for line, after in pairwise(run)
+    )
+    return [" ".join(run)] if broken else run
 
 
 def _without_elements(text: str) -> str:

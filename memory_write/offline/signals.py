@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from memory_write.offline.lexicon import NEVER
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Signals:
-    """The signs of one language."""
+    """The signs of one language; one value for each, told from others by identity."""
 
     lasting: re.Pattern[str]
     """Says by itself that it holds on: always, never, from now on."""

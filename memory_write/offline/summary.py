@@ -96,7 +96,8 @@ def _topics(groups: Sequence[Group]) -> list[str]:
     older = [one for one in topics if one.day not in days]
     for number, topic in enumerate(older):
         heading = ["", "### Older Memory Topics"] if number == 0 else []
-        place = ["", f"#### {topic.cwd or 'unknown'}", ""]
+        goes_on = number > 0 and older[number - 1].cwd == topic.cwd
+        place = [] if goes_on else ["", f"#### {topic.cwd or 'unknown'}", ""]
         blocks.append([*heading, *place, *_bullet(topic, with_words=False)])
     lines: list[str] = []
     left = TOPICS_BYTES_MAX

@@ -6,6 +6,7 @@ Invariant: a switch never retires a statement whose purpose is another than its 
 import re
 from dataclasses import dataclass
 
+from memory_write.offline.asked_again import kept
 from memory_write.offline.terms import stem, terms
 
 _NAME = r"(?:(?:the|our|den|die|das) )?`?(?P<{0}>[\w.+#-]*\w)`?"
@@ -47,6 +48,7 @@ class Switch:
     """The other meaningful words: what the tool is for."""
 
 
+@kept
 def switch_of(lower: str) -> Switch:
     """What a lower-cased statement takes and lets go of."""
     gone = _named(_GONE, lower)

@@ -7,6 +7,8 @@ Pure. Stems are crude and only ever compared with each other, never shown.
 
 import re
 
+from memory_write.offline.asked_again import kept
+
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_]+(?:['’.+#-][^\W_]+)*")
 _SHOWN = re.compile(r"[\u3400-\u9fff]+|\w+(?:['’.+#/-]\w+)*")
 _PLACE = re.compile(r"(?<![\w/])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\])+")
@@ -57,18 +59,20 @@ _SAME = {
 }  # fmt: skip
 
 
+@kept
 def words(text: str) -> tuple[str, ...]:
     """The meaningful words of a text in order, as stems; common words are left out."""
     found: list[str] = []
     for token in _TOKEN.findall(_LATIN_SPLIT.sub(" ", text.lower().replace("’", "'"))):
         plain = token.removesuffix("'s")
-        if not {token, plain} & _STOP and (
+        if not (token in _STOP or plain in _STOP) and (
             len(token) > 1 or token.isdigit() or ord(token) > 0x3400
         ):
             found.append(stem(token))
     return tuple(found)
 
 
+@kept
 def terms(text: str) -> frozenset[str]:
     """The set of meaningful stems."""
     return frozenset(words(text))

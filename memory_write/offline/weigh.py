@@ -1,12 +1,13 @@
 """Adds up the signs that a loosely worded statement is meant for later; pure.
 
 Used where the judge's forms find nothing. Invariant: what the judge refuses (a question, a
-hypothesis, `just this once`, the words of another) is never weighed.
+hypothesis, `just this once`, the words of another) is never kept for these signs.
 """
 
 import re
 from dataclasses import dataclass
 
+from memory_write.offline.asked_again import kept
 from memory_write.offline.lexicon import Lexicon
 from memory_write.offline.signals import Signals
 
@@ -72,6 +73,12 @@ class Weighed:
         return self.total >= (ENOUGH if directed else ENOUGH_ALONE)
 
 
+@kept
+def signs_in(core: str, signals: Signals) -> frozenset[str]:
+    """The signs of a language that stand in a masked statement."""
+    return frozenset(name for name in SIGNS if getattr(signals, name).search(core))
+
+
 def weigh(
     core: str,
     signals: Signals,
@@ -81,7 +88,7 @@ def weigh(
     more: float = 0.0,
 ) -> Weighed:
     """The signs in a masked statement; `project` names the project, `more` comes from around it."""
-    signs = {name for name, _ in _WEIGHTS if getattr(signals, name).search(core)}
+    signs = set(signs_in(core, signals))
     if project is not None and project.search(core):
         signs.add("here")
     standing = bool(signs & _STANDING) or {"lasting", "imperative"} <= signs

@@ -1,6 +1,7 @@
 """How a kept statement is worded in memory: about the user, in one line, with its own words.
 
-Only the front of an English sentence is turned from `I` to `the user`; the rest stays as typed, so
+Only the front of an English sentence is turned from `I` to `the user`, and what people put around
+a statement while they talk (`wait,`, `one thing:`, `btw`, `lol`) goes; the rest stays as typed, so
 that it can be searched for by the words that were used.
 """
 
@@ -25,6 +26,17 @@ _ADVERBS = (
 _FIRST = re.compile(
     r"^(?P<front>(?:[^,]{1,40}, )?)(?:i|I)(?P<rest>'m|'ve|'d|'ll| )(?P<more>.*)$", re.DOTALL
 )
+_OPENERS = re.compile(
+    r"^(?:(?:oh|ah|uh|um|hm+)(?:,? no)?|ok(?:ay)?|well|wait|btw|by the way|one (?:more )?thing"
+    r"|another thing|in general|also|ach(?: ja)?|übrigens|noch (?:et)?was(?: grundsätzliches)?"
+    r"|eins noch|eso|(?:una|otra) cosa|por cierto|oye|bueno|vale|(?:une|autre) chose|au fait|bon"
+    r"|euh|对了?|嗯|哦|好的?|还有)\s?[,:，：]\s*(?=\S+\s+\S|[^\x00-\x7f]{4})",
+    re.IGNORECASE,
+)
+_ASIDES = re.compile(
+    r",?\s(?:btw|lol|ha(?:ha)+|ja(?:ja)+|mdr|xd|[:;]-?[)DP])(?=\s*[,;.!?。，]|\s*$)", re.IGNORECASE
+)
+_CJK_END = re.compile(r"[\u3040-\u30ff\u3400-\u9fff][\"'`”’)）]*$")
 _JOINED = re.compile(r"\b(and|or|but) (use|live|write|prefer|work|like|want|speak|hate|think)\b")
 _VERB = re.compile(r"^(do not|[a-z]+(?:'t)?)\b(.*)$", re.DOTALL)
 
@@ -32,6 +44,7 @@ _VERB = re.compile(r"^(do not|[a-z]+(?:'t)?)\b(.*)$", re.DOTALL)
 def worded(text: str) -> str:
     """The line that memory shows for a statement."""
     line = re.sub(r"\s+", " ", text.replace("’", "'")).strip().strip("\"'")
+    line = _ASIDES.sub("", _OPENERS.sub("", line)) or line
     first = _FIRST.match(line)
     if first:
         line = first.group("front") + _third_person(
@@ -39,7 +52,9 @@ def worded(text: str) -> str:
         )
     line = re.sub(r"\b[Mm]y\b", "the user's", line)
     line = line[:1].upper() + line[1:]
-    return line if line[-1:] in ".!?…。！" else f"{line}."
+    if line[-1:] in ".!?…。！？":
+        return line
+    return f"{line}。" if _CJK_END.search(line) else f"{line}."
 
 
 def _third_person(contracted: str, more: str) -> str:

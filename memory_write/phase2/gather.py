@@ -127,15 +127,16 @@ def _gathered(
     offered = staging.staged_snapshot()
     before, after = published_sources(published), selected_sources(selection)
     baseline = Baseline(staging.live)
+    committed = baseline.snapshot()
     return Gathered(
         published=published,
-        baseline=baseline.snapshot(),
+        baseline=committed,
         offered=offered,
         published_sources=before,
         sources=after,
         inputs=compare_sources(before, after),
         selection=tuple(selection),
-        gone=gone_from(published, after),
+        gone=gone_from(published, committed, after),
         watermark_ms=max((one.output.source_updated_at_ms for one in selection), default=0),
         diff=baseline.diff(offered, bytes_max=limits.diff_bytes_max),
         unsound=artefact_findings(published, recipe),

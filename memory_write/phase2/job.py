@@ -35,7 +35,7 @@ from memory_write.phase2.take_out import TakenOut, take_out
 from memory_write.phase2.withdraw import Gone, traced
 from memory_write.ports import Models, Quota, Steps
 from memory_write.recipes import Recipe
-from state.errors import LeaseLost, StateError
+from state.errors import LeaseLost, PathRefused, StateError, WorkspaceUnsafe
 from state.ids import ThreadId
 from state.recovery import State
 from state.stores.jobs import Claim
@@ -369,11 +369,13 @@ class ConsolidationJob:
                 return lost
         outage = outage_reason(error)
         reason = outage or reason_of(error)
+        # A folder that somebody pulled away meanwhile is no fault of ours either.
+        known = outage is not None or isinstance(error, WorkspaceUnsafe | PathRefused)
         _LOG.error(
             "the consolidation of memory %s failed: %s",
             run.claim.version,
             error,
-            exc_info=None if outage else error,
+            exc_info=None if known else error,
         )
         delay_s = TRANSIENT_RETRY_FIRST_S if outage else self._limits.retry_delay_s
         try:

@@ -107,7 +107,10 @@ async def settle(state: State, edition: Edition, limits: Phase2Limits) -> bool:
             unused_days_max=None,
             now_ms=state.clock.now_ms(),
         )
-    shown = await asyncio.to_thread(standing_sources, live)
+    # The edition is in force: its folder holds its commit.
+    shown = await asyncio.to_thread(
+        lambda: standing_sources(live, Baseline(staging.live).snapshot())
+    )
     await _finish(state, edition, _standing(live, outputs), shown.thread_ids, limits)
     return True
 

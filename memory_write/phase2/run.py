@@ -7,11 +7,14 @@ from memory_write.limits import MemorySettings
 from memory_write.phase2.job import ConsolidationJob
 from memory_write.phase2.recover import Recovered, recover
 from memory_write.phase2.report import Phase2Report
+from memory_write.phase2.sources import Sources
 from memory_write.phase2.withdraw import standing_sources
 from memory_write.ports import Announcement, Announcer, Models, Quota, Steps, no_steps
 from memory_write.recipes import Recipe, recipe_of
+from state.ids import ThreadId
 from state.recovery import State
 from state.stores.jobs import CONSOLIDATION_KEY, Claim, Claimed, Skipped
+from state.workspace.repo import Baseline
 from state.workspace.snapshot import take_snapshot
 
 __all__ = ["Phase2", "Phase2Report", "Recovered", "recover"]
@@ -60,7 +63,7 @@ class Phase2:
         """
         recipe = recipe_of(self._settings.version)
         async with self._job.publishing:
-            if not await self._stands_withdrawn(recipe):
+            if not await self.still_standing():
                 return None
             async with self._state.database.writing() as tx:
                 claimed = await self._state.jobs.claim_consolidation(
@@ -83,20 +86,24 @@ class Phase2:
             )
         return job is not None and job.status != "done"
 
-    async def _stands_withdrawn(self, recipe: Recipe) -> bool:
-        limits = self._settings.phase2
-        published = await asyncio.to_thread(
-            take_snapshot,
-            self._state.home.memories(recipe.version),
-            files_max=limits.folder_files_max,
-            bytes_max=limits.folder_bytes_max,
-        )
-        sources = await asyncio.to_thread(standing_sources, published)
+    async def still_standing(self) -> tuple[ThreadId, ...]:
+        """The deleted or barred threads of which something stands in the folder.
+
+        Raises: DatabaseBusy, DatabaseUnusable, WorkspaceUnsafe, OSError.
+        """
+        recipe = recipe_of(self._settings.version)
+        sources = await asyncio.to_thread(self._standing, recipe)
         async with self._state.database.glancing() as read:
-            withdrawn = await self._state.editions.withdrawn(
+            return await self._state.editions.withdrawn(
                 read, version=recipe.version, thread_ids=sources.thread_ids
             )
-        return bool(withdrawn)
+
+    def _standing(self, recipe: Recipe) -> Sources:
+        live, limits = self._state.home.memories(recipe.version), self._settings.phase2
+        published = take_snapshot(
+            live, files_max=limits.folder_files_max, bytes_max=limits.folder_bytes_max
+        )
+        return standing_sources(published, Baseline(live).snapshot())
 
     async def _once(self, *, ignore_cooldown: bool, everything: bool) -> Phase2Report:
         recipe = recipe_of(self._settings.version)

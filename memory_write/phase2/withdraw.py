@@ -6,7 +6,7 @@ do notes whose lines the cut took along.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memory_write.phase2.cut import Grounds, cut_file
@@ -74,25 +74,34 @@ class Withdrawal:
     lines: int
 
 
-def standing_sources(snapshot: Snapshot) -> Sources:
-    """The threads a folder stands for, by its recaps and by its raw memories."""
-    recaps = published_sources(snapshot)
-    by_name, texts = dict(recaps.by_name), dict(recaps.texts)
-    for thread_id, section in _raw_sections(snapshot).items():
-        name = _RECAP_FILE.search(section)
-        if name:
-            by_name.setdefault(name[1], thread_id)
-        texts.setdefault(thread_id, section.encode())
+def standing_sources(published: Snapshot, baseline: Snapshot) -> Sources:
+    """The threads that published memory stands for, by its recaps and by its raw memories.
+
+    Those of the last edition count too: where a person deleted a recap since, what was made of it
+    still stands in the artefacts.
+    """
+    by_name: dict[str, ThreadId] = {}
+    texts: dict[ThreadId, bytes] = {}
+    for folder in (baseline, published):
+        recaps = published_sources(folder)
+        by_name |= recaps.by_name
+        texts |= recaps.texts
+    for folder in (published, baseline):
+        for thread_id, section in _raw_sections(folder).items():
+            name = _RECAP_FILE.search(section)
+            if name:
+                by_name.setdefault(name[1], thread_id)
+            texts.setdefault(thread_id, section.encode())
     return Sources(by_name=by_name, texts=texts)
 
 
-def gone_from(published: Snapshot, kept: Sources) -> Gone | None:
-    """What a folder stands for that is no input any more; None when there is no such thing."""
-    before = standing_sources(published)
+def gone_from(published: Snapshot, baseline: Snapshot, kept: Sources) -> Gone | None:
+    """What memory stands for that is no input any more; None when there is no such thing."""
+    before = standing_sources(published, baseline)
     ids = before.thread_ids - kept.thread_ids
     if not ids:
         return None
-    raw = _raw_sections(published)
+    raw = _raw_sections(baseline) | _raw_sections(published)
     texts = [before.texts[one].decode(errors="replace") for one in sorted(ids)]
     texts += [raw[one] for one in sorted(ids) if one in raw]
     names = {name: one for name, one in before.by_name.items() if one in ids}
@@ -126,6 +135,39 @@ def grounds_of(
     )
 
 
+def left_without(
+    published: Snapshot, baseline: Snapshot, thread_ids: frozenset[ThreadId], recipe: Recipe
+) -> Snapshot:
+    """What stands in a folder without these threads, told from the folder alone; pure.
+
+    Never more than `withdraw` leaves: inputs that no consolidation has seen support nothing here.
+    """
+    before = standing_sources(published, baseline)
+    kept = Sources(
+        by_name={name: one for name, one in before.by_name.items() if one not in thread_ids},
+        texts={one: text for one, text in before.texts.items() if one not in thread_ids},
+    )
+    gone = gone_from(published, baseline, kept)
+    if gone is None:
+        return published
+    raw = _raw_sections(published)
+    texts = [text.decode(errors="replace") for text in kept.texts.values()]
+    texts += [section for one, section in raw.items() if one in kept.texts]
+    texts += [file.data.decode(errors="replace") for file in _extensions(published)]
+    grounds = Grounds(
+        gone=gone.threads,
+        kept=kept,
+        evidence=Evidence(gone.trace, tuple(texts)),
+        by_hand=_by_hand(published, baseline, recipe),
+    )
+    cut, _ = cut_artefacts(published, grounds, recipe)
+    recaps = {f"{RECAPS}/{name}" for name in gone.threads.names}
+    files = {path: file for path, file in cut.files.items() if path not in recaps}
+    if RAW_MEMORIES in files:
+        files[RAW_MEMORIES] = FileContent(data=_raw_without(published, thread_ids).encode())
+    return Snapshot(files=files)
+
+
 def withdraw(
     published: Snapshot,
     baseline: Snapshot,
@@ -135,7 +177,7 @@ def withdraw(
 ) -> Withdrawal:
     """Make the edition without what went; pure."""
     grounds = grounds_of(gone, selection, published, baseline, recipe, rebuild_follows=True)
-    standing = standing_sources(published).thread_ids
+    standing = standing_sources(published, Snapshot(files={})).thread_ids
     left = [one for one in selection if one.output.thread_id in standing]
     live, lines = _without(published, left, grounds, recipe)
     committed, _ = _without(baseline, left, grounds, recipe)
@@ -214,14 +256,26 @@ def _without(
 
 
 def _raw_sections(snapshot: Snapshot) -> dict[ThreadId, str]:
+    found: dict[ThreadId, str] = {}
+    for thread_id, _, body in _raw_pieces(snapshot.text(RAW_MEMORIES) or ""):
+        found[thread_id] = found.get(thread_id, "") + body
+    return found
+
+
+def _raw_without(snapshot: Snapshot, thread_ids: frozenset[ThreadId]) -> str:
     text = snapshot.text(RAW_MEMORIES) or ""
+    first = _THREAD.search(text)
+    pieces = [text[: first.start()] if first else text]
+    pieces += [heading + body for one, heading, body in _raw_pieces(text) if one not in thread_ids]
+    return "".join(pieces)
+
+
+def _raw_pieces(text: str) -> Iterator[tuple[ThreadId, str, str]]:
+    """The sections of raw memories: thread, heading, and what stands below it."""
     starts = list(_THREAD.finditer(text))
     ends = [start.start() for start in starts[1:]] + [len(text)]
-    found: dict[ThreadId, str] = {}
     for start, end in zip(starts, ends, strict=False):
-        thread_id = ThreadId(start[1])
-        found[thread_id] = found.get(thread_id, "") + text[start.end() : end]
-    return found
+        yield ThreadId(start[1]), start[0], text[start.end() : end]
 
 
 def _extensions(folder: Snapshot) -> list[FileContent]:

@@ -10,18 +10,19 @@ from protocol.messages.threads import (
     ThreadSettingsResult,
 )
 from protocol.messages.turns import ApprovalPolicy, ApprovalsReviewer, SandboxPolicy
+from protocol.words import PathText, Word
 
 
 class ThreadForkParams(ThreadOverrides):
     """Go on from a place in another thread, in a thread of its own."""
 
     thread_id: str
-    path: str | None = None
+    path: PathText | None = None
     last_turn_id: str | None = None
     before_turn_id: str | None = None
     ephemeral: bool | None = None
     exclude_turns: bool | None = None
-    thread_source: str | None = None
+    thread_source: Word | None = None
 
 
 class ThreadForkResult(ThreadSettingsResult):
@@ -77,10 +78,11 @@ class SettingsUpdateParams(RequestParams):
     """Change the settings of a loaded thread for its next turns."""
 
     thread_id: str
-    model: str | None = None
-    effort: str | None = None
-    summary: str | None = None
-    cwd: str | None = None
+    model: Word | None = None
+    effort: Word | None = None
+    summary: Word | None = None
+    cwd: PathText | None = None
+    permissions: Word | None = None
     approval_policy: ApprovalPolicy | None = None
     approvals_reviewer: ApprovalsReviewer | None = None
     sandbox_policy: SandboxPolicy | None = None

@@ -14,6 +14,7 @@ from protocol.messages.turns import (
     SandboxPolicy,
     Turn,
 )
+from protocol.words import PathText, Word
 
 SandboxMode = Literal["read-only", "workspace-write", "danger-full-access"]
 ActiveFlag = Literal["waitingOnApproval", "waitingOnUserInput"]
@@ -117,9 +118,9 @@ class Thread(WireModel):
 class ThreadOverrides(RequestParams):
     """Settings that start and resume have in common."""
 
-    cwd: str | None = None
-    model: str | None = None
-    model_provider: str | None = None
+    cwd: PathText | None = None
+    model: Word | None = None
+    model_provider: Word | None = None
     approval_policy: ApprovalPolicy | None = None
     approvals_reviewer: ApprovalsReviewer | None = None
     sandbox: SandboxMode | None = None
@@ -127,8 +128,8 @@ class ThreadOverrides(RequestParams):
     base_instructions: str | None = None
     developer_instructions: str | None = None
     runtime_workspace_roots: list[str] | None = None
-    service_tier: str | None = None
-    permissions: str | None = None
+    service_tier: Word | None = None
+    permissions: Word | None = None
 
 
 class ThreadStartParams(ThreadOverrides):
@@ -137,10 +138,10 @@ class ThreadStartParams(ThreadOverrides):
     ephemeral: bool | None = None
     history_mode: HistoryMode | None = None
     session_start_source: Literal["startup", "clear"] | None = None
-    service_name: str | None = None
+    service_name: Word | None = None
     dynamic_tools: list[dict[str, Any]] | None = None
-    thread_source: str | None = None
-    project_id: str | None = None
+    thread_source: Word | None = None
+    project_id: Word | None = None
     memory_mode: Literal["enabled", "disabled"] | None = None
     """A field of ours: whether the thread becomes memory."""
     memory_use: bool | None = None
@@ -182,7 +183,7 @@ class ThreadResumeParams(ThreadOverrides):
     """Load a stored thread and listen to it."""
 
     thread_id: str
-    path: str | None = None
+    path: PathText | None = None
     history: list[Any] | None = None
     exclude_turns: bool = False
     initial_turns_page: InitialTurnsPageParams | None = None

@@ -2,15 +2,17 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from protocol.base import Reader, RequestParams, WireModel
 from protocol.decoding import sentence_error, unexpected
 from protocol.errors import unknown_variant
 from protocol.messages.items import ThreadItem, UserInput
+from protocol.words import PathText, Word
 
 ItemsView = Literal["notLoaded", "summary", "full"]
 TurnStatus = Literal["inProgress", "completed", "interrupted", "failed"]
+ROOTS_CHARACTERS_MAX = 16_384
 _APPROVAL_WORDS = ("untrusted", "on-request", "granular", "never")
 
 
@@ -66,11 +68,20 @@ class ExternalSandbox(RequestParams):
     network_access: Literal["restricted", "enabled"] = "restricted"
 
 
+def _few_roots(roots: list[str]) -> list[str]:
+    """They are shown to every client of the thread, so they must fit into a frame."""
+    if sum(map(len, roots)) > ROOTS_CHARACTERS_MAX:
+        raise sentence_error(
+            f"`writableRoots` must be at most {ROOTS_CHARACTERS_MAX} characters long together"
+        )
+    return roots
+
+
 class WorkspaceWrite(RequestParams):
     """The project may be written."""
 
     type: Literal["workspaceWrite"] = "workspaceWrite"
-    writable_roots: list[str] = Field(default=[])
+    writable_roots: Annotated[list[str], AfterValidator(_few_roots)] = Field(default=[])
     network_access: bool = False
     exclude_tmpdir_env_var: bool = False
     exclude_slash_tmp: bool = False
@@ -111,12 +122,13 @@ class TurnStartParams(RequestParams):
 
     thread_id: str
     input: list[UserInput]
-    client_user_message_id: str | None = None
-    model: str | None = None
-    effort: str | None = None
-    service_tier: str | None = None
+    client_user_message_id: Word | None = None
+    model: Word | None = None
+    effort: Word | None = None
+    service_tier: Word | None = None
     summary: Literal["auto", "concise", "detailed", "none"] | None = None
-    cwd: str | None = None
+    cwd: PathText | None = None
+    permissions: Word | None = None
     approval_policy: ApprovalPolicy | None = None
     approvals_reviewer: ApprovalsReviewer | None = None
     sandbox_policy: SandboxPolicy | None = None
@@ -136,7 +148,7 @@ class TurnSteerParams(RequestParams):
     thread_id: str
     input: list[UserInput]
     expected_turn_id: str
-    client_user_message_id: str | None = None
+    client_user_message_id: Word | None = None
 
 
 class TurnSteerResult(WireModel):

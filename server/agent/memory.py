@@ -10,6 +10,7 @@ from memory_read.instructions import memory_section
 from memory_read.recall import RecallTool
 from memory_read.search import MemorySearch
 from memory_read.tools import memory_tools
+from memory_read.withheld import OPEN, ReadGate
 from server.agent.inputs import ThreadSettings
 from server.agent.memory_counters import MemoryCounters, counted
 from server.agent.memory_told import MemoryTold, told, told_nothing
@@ -55,9 +56,16 @@ class MemoryReader(Protocol):
 class LiveMemory:
     """Memory of this home in every version."""
 
-    def __init__(self, state: State, search: MemorySearch, versions: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        state: State,
+        search: MemorySearch,
+        versions: Sequence[str] = (),
+        gate: ReadGate = OPEN,
+    ) -> None:
         """`versions` are those that are written; a note of the tool goes into each."""
         self._state = state
+        self._gate = gate
         self._search = search
         self._versions = tuple(versions)
         self._tools: dict[str, ToolSet] = {}
@@ -73,6 +81,7 @@ class LiveMemory:
         version = settings.memory_version
         if settings.memory_off is not None:
             return told_nothing(settings.memory_off, version)
+        await self._gate.ready(version)
         section = await asyncio.to_thread(
             memory_section,
             self._state.home,
@@ -82,6 +91,7 @@ class LiveMemory:
             dedicated_tools=settings.dedicated_tools,
             now_ms=self._state.clock.now_ms(),
             cwd=settings.cwd,
+            gate=self._gate,
         )
         return told(section, version)
 
@@ -93,7 +103,7 @@ class LiveMemory:
                 *(
                     counted(tool, self.counters)
                     for tool in memory_tools(
-                        self._state.home, version, self._state.clock, keep=keep
+                        self._state.home, version, self._state.clock, keep=keep, gate=self._gate
                     )
                 ),
                 RecallTool(self._search, version, told=self._recalled),

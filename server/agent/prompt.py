@@ -6,16 +6,15 @@ withdrawn. What is sent is a pure function of record and section, so that a pref
 provider keeps hitting.
 """
 
-import base64
-import mimetypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from server.agent.image_file import read_image
 from server.agent.inputs import TurnInput
+from server.agent.plain_file import NotPlain
 
 Item = Mapping[str, Any]
 """One Responses API item."""
@@ -39,6 +38,9 @@ USER_TEXT_KIND = "user.text"
 USER_IMAGE_KIND = "user.image"
 USER_MENTION_KIND = "user.mention"
 IMAGE_BYTES_MAX = 20 * 1_048_576
+_PATH_CHARACTERS_SHOWN = 400
+IMAGES_BYTES_MAX = 256 * 1_048_576
+"""What the images of one message may take together, as they are sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +130,13 @@ def local_date(now_ms: int, timezone: str) -> str:
 
 def user_message(given: TurnInput) -> PromptMessage:
     """The user's words and pictures; reads local image files, so call it in a thread."""
-    return PromptMessage(role="user", parts=tuple(_user_part(one) for one in given.content))
+    parts: list[Part] = []
+    left = IMAGES_BYTES_MAX
+    for one in given.content:
+        part = _user_part(one, bytes_left=left)
+        left -= len(str(part.content.get("image_url", "")))
+        parts.append(part)
+    return PromptMessage(role="user", parts=tuple(parts))
 
 
 def has_files(given: TurnInput) -> bool:
@@ -142,14 +150,14 @@ def typed_text(given: TurnInput) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
-def _user_part(one: Mapping[str, Any]) -> Part:
+def _user_part(one: Mapping[str, Any], *, bytes_left: int) -> Part:
     kind = one.get("type")
     if kind == "text":
         return text_part(USER_TEXT_KIND, str(one.get("text", "")))
     if kind == "image" and one.get("url"):
         return _image(str(one["url"]), one.get("detail"))
     if kind == "localImage":
-        return _local_image(Path(str(one.get("path", ""))), one.get("detail"))
+        return _local_image(str(one.get("path", "")), one.get("detail"), bytes_left=bytes_left)
     if kind in ("skill", "mention"):
         return text_part(USER_MENTION_KIND, f"[{one.get('name', '')}]({one.get('path', '')})")
     return text_part(USER_MENTION_KIND, f"[{kind}: not supported by this server]")
@@ -162,16 +170,18 @@ def _image(url: str, detail: Any) -> Part:
     return Part(kind=USER_IMAGE_KIND, content=content)
 
 
-def _local_image(path: Path, detail: Any) -> Part:
+def _local_image(path: str, detail: Any, *, bytes_left: int) -> Part:
+    named = path[:_PATH_CHARACTERS_SHOWN]
+    if bytes_left <= 0:
+        reason = f"the images of this message are larger than {IMAGES_BYTES_MAX >> 20} MiB together"
+        return text_part(USER_MENTION_KIND, f"[image {named}: not read, {reason}]")
     try:
-        if path.stat().st_size > IMAGE_BYTES_MAX:
-            return text_part(USER_MENTION_KIND, f"[image {path}: larger than 20 MiB, not read]")
-        data = path.read_bytes()
+        return _image(read_image(path, bytes_max=IMAGE_BYTES_MAX)[1], detail)
     except OSError as error:
         reason = error.strerror or str(error)
-        return text_part(USER_MENTION_KIND, f"[image {path}: not read, {reason}]")
-    media = mimetypes.guess_type(path.name)[0] or "image/png"
-    return _image(f"data:{media};base64,{base64.b64encode(data).decode()}", detail)
+    except (NotPlain, ValueError) as error:
+        reason = str(error)
+    return text_part(USER_MENTION_KIND, f"[image {named}: not read, {reason}]")
 
 
 _KEPT_BY_TYPE: Mapping[str, tuple[str, ...]] = {

@@ -40,14 +40,20 @@ async def _run(arguments: Namespace) -> None:
             await _ask(client, thread_id, prompt)
             return
         aside("An empty line or Ctrl-D ends the conversation.")
-        while line := await asyncio.to_thread(_line):
-            try:
-                await _ask(client, thread_id, line)
-            except Interrupted:
-                aside("interrupted")
-            except CommandFailed as failed:
-                aside(f"memoryd: {failed}")
-        aside(f"Go on later with: memoryd chat --thread {thread_id}")
+        try:
+            await _converse(client, thread_id)
+        finally:
+            aside(f"Go on later with: memoryd chat --thread {thread_id}")
+
+
+async def _converse(client: Client, thread_id: str) -> None:
+    while line := await _line():
+        try:
+            await _ask(client, thread_id, line)
+        except Interrupted:
+            aside("interrupted")
+        except CommandFailed as failed:
+            aside(f"memoryd: {failed}")
 
 
 @asynccontextmanager
@@ -133,8 +139,23 @@ def sources(spoken: Spoken) -> list[str]:
     ]
 
 
-def _line() -> str:
+async def _line() -> str:
+    """What is typed next, a whole line as a terminal gives it; empty at the end.
+
+    No thread waits for it: one that reads holds the command after Ctrl-C until the next key.
+    """
+    ready = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    written("> ")
+    loop.add_reader(sys.stdin, ready.set)
     try:
-        return input("> ").strip()
-    except EOFError:
-        return ""
+        await ready.wait()
+    except asyncio.CancelledError:
+        written("\n")
+        raise
+    finally:
+        loop.remove_reader(sys.stdin)
+    line = sys.stdin.readline()
+    if not line.endswith("\n"):
+        written("\n")
+    return line.strip()

@@ -153,7 +153,11 @@ async def _consolidate(client: Client, arguments: Namespace) -> Answer:
         result = await client.request(
             "memory/consolidate/start", {"threadId": arguments.thread, "wait": arguments.wait}
         )
-    failed = any(one["consolidation"]["status"] == "failed" for one in result["versions"])
+    failed = any(
+        one["consolidation"]["status"] == "failed"
+        or (one["consolidation"]["reason"] or "").startswith("no_extraction_succeeded")
+        for one in result["versions"]
+    )
     return result, consolidated(result), 1 if failed else 0
 
 

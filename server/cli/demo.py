@@ -114,6 +114,11 @@ def _sources(spoken: Spoken) -> list[str]:
 
 
 async def _serve_on(server: Server, address: str, secret: str, home: Home) -> None:
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):
+            loop.add_signal_handler(number, ended.set)
     told(
         [
             f"The server goes on at {address}/?token={secret}",
@@ -121,9 +126,4 @@ async def _serve_on(server: Server, address: str, secret: str, home: Home) -> No
             "Ctrl-C ends it and removes the throw-away home.",
         ]
     )
-    ended = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):
-            loop.add_signal_handler(number, ended.set)
     await ended.wait()

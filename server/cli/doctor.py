@@ -236,6 +236,9 @@ def _database(home: Home) -> Check:
     path = home.database
     if not path.exists():
         return Check(part="database", ok=True, found="not made yet")
+    if not os.access(home.root, os.W_OK | os.X_OK):
+        # It cannot be opened then, which says nothing about the file.
+        return Check(part="database", ok=False, found="cannot be tried", hint="mend the home first")
     found, known = schema_version(path), known_migrations()[-1].number
     if found is not None and found > known:
         return Check(
@@ -330,12 +333,10 @@ def _memory(home: Home, settings: Settings | None) -> Check:
             hint="`memoryd import codex`, then `memoryd consolidate --wait`",
         )
     odd = special_files(folder)
-    return Check(
-        part="memory",
-        ok=True,
-        found=_size(folder, summary),
-        hint=f"passed over, being no regular files: {', '.join(odd[:5])}" if odd else None,
-    )
+    hint = f"passed over, being no regular files: {', '.join(odd[:5])}" if odd else None
+    if summary.stat().st_size == 0:
+        hint = "new threads are told nothing; `memoryd consolidate --wait` writes it anew"
+    return Check(part="memory", ok=True, found=_size(folder, summary), hint=hint)
 
 
 def _told(home: Home, settings: Settings | None) -> list[Check]:

@@ -24,7 +24,7 @@ async def _extraction(arguments: Namespace) -> int:
     from server.evals.scoring import figures
 
     parts = [part for part in PARTS if arguments.part in (None, part)]
-    scores = {part: await measured(part) for part in parts}
+    scores = {part: await measured(part, partial(_begun, part)) for part in parts}
     if arguments.json:
         told([as_json({"parts": [as_object(part, scores[part]) for part in parts]})])
     else:

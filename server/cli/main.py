@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from server.cli.given import USAGE
 from server.errors import ServerError
 from server.release import __version__
 from state.errors import StateError
@@ -36,7 +37,11 @@ _GARBAGE_THRESHOLD = 500_000
 def main(argv: Sequence[str]) -> int:
     """Run one command; the exit status."""
     gc.set_threshold(_GARBAGE_THRESHOLD)
-    arguments = parser().parse_args(argv)
+    top = parser()
+    arguments = top.parse_args(argv)
+    if arguments.command is None:
+        top.print_help(sys.stderr)
+        return USAGE
     arguments.overrides = [*arguments.overrides_before, *arguments.overrides_after]
     run = importlib.import_module(f"server.cli.{arguments.module}").run
     try:
@@ -70,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"memoryd {__version__}")
     _shared(top, at_the_top=True)
-    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", dest="command")
     _serving(commands)
     _using(commands)
     _noting(commands)

@@ -12,7 +12,7 @@ from server.errors import CommandFailed
 Json = Mapping[str, Any]
 
 JOBS_TOLD_MAX = 10
-"""Jobs that failed are named one by one up to here; `--json` has more."""
+"""Failures are told up to here; `--json` has more."""
 
 REASONS = {
     "up_to_date": "nothing new since it was last heard",
@@ -37,9 +37,13 @@ REASONS = {
     "reset": "said before the last reset",
     "process_died": "a process ended over it",
     "nothing_added": "the new sessions added nothing to remember",
+    "under_way": "this is under way",
     "disk_full": "the disk is full",
     "disk_error": "the disk or its connection fails",
     "not_writable": "the folder cannot be written",
+    "model:httpConnectionFailed": "the model provider cannot be reached",
+    "model:unauthorized": "the model provider refuses the key",
+    "unsound": "what the model wrote was refused",
 }
 _WAITING_THREADS = {
     "disabled": "memory is off for them",
@@ -64,9 +68,15 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
+def reason(why: str) -> str:
+    """A reason in words; what stands behind its code is kept."""
+    code, colon, more = why.partition(": ")
+    return f"{REASONS.get(code, code)}{colon}{more}"
+
+
 def reasons(counted: Mapping[str, int]) -> str:
     """`3 nothing new since it was last heard, 1 …`."""
-    return ", ".join(f"{n} {REASONS.get(why, why)}" for why, n in sorted(counted.items()))
+    return ", ".join(f"{n} {reason(why)}" for why, n in sorted(counted.items()))
 
 
 def imported(result: Json, names: str = "rollout-….jsonl") -> Iterable[str]:
@@ -93,6 +103,8 @@ def imported(result: Json, names: str = "rollout-….jsonl") -> Iterable[str]:
         yield f"kept ours: {one['path']}: {one['reason']}"
     for one in result["failed"]:
         yield f"failed: {one['path']}: {one['reason']}"
+    if not result["dryRun"] and result["imported"] + result["updated"]:
+        yield "next: `memoryd consolidate --wait` makes memory of them"
 
 
 def memories_imported(result: Json) -> Iterable[str]:
@@ -146,6 +158,13 @@ def consolidated(result: Json) -> Iterable[str]:
         yield from (f"{label}{line}" for line in _learned(one))
     tokens = result["inputTokens"] + result["outputTokens"]
     yield f"model tokens: {tokens:,}"
+    if any(
+        sum(one["extraction"]["failed"].values()) or one["consolidation"]["status"] == "failed"
+        for one in result["versions"]
+    ):
+        yield "next: `memoryd doctor` names what is wrong, `memoryd status` when it is tried again"
+    elif any(one["consolidation"]["status"] == "published" for one in result["versions"]):
+        yield "next: `memoryd search QUESTION` finds what it says, `memoryd chat` answers from it"
 
 
 def _learned(one: Json) -> Iterable[str]:
@@ -166,7 +185,7 @@ def _learned(one: Json) -> Iterable[str]:
         "failed": "consolidation failed, the published memory is as it was",
     }
     why = phase2["reason"]
-    yield words[phase2["status"]] + (f": {REASONS.get(why, why)}" if why else "")
+    yield words[phase2["status"]] + (f": {reason(why)}" if why else "")
 
 
 def overview(view: Json, *, joined: bool) -> Iterable[str]:
@@ -274,11 +293,20 @@ def _version(one: Json) -> Iterable[str]:
             yield f"  waits   {count(wait['count'], 'session')}: {why}{until}"
         else:
             yield f"  waits   consolidation: {REASONS.get(wait['why'], wait['why'])}{until}"
-    for job in one["waiting"][:JOBS_TOLD_MAX]:
+    yield from _failures(one["waiting"])
+
+
+def _failures(jobs: Iterable[Json]) -> Iterable[str]:
+    """Jobs that failed; those of one kind that failed alike stand together."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for job in jobs:
         if job["status"] == "failed":
             until = f", again from {when(job['retryAtMs'])}" if job["retryAtMs"] else ""
-            why = job["reason"] or job["status"]
-            yield f"  failed  {job['kind']} {job['key']}: {REASONS.get(why, why)}{until}"
+            why = f"{reason(job['reason'] or job['status'])}{until}"
+            alike.setdefault((job["kind"], why), []).append(job["key"])
+    for (kind, why), keys in list(alike.items())[:JOBS_TOLD_MAX]:
+        more = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
+        yield f"  failed  {kind} {keys[0]}{more}: {why}"
 
 
 def _budget(tokens: int | None) -> str:

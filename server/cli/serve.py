@@ -133,7 +133,7 @@ async def _started(listener: "HttpListener") -> None:
     try:
         await listener.start()
     except AddressRefused as error:
-        raise ListenRefused(str(error)) from error
+        raise ListenRefused(f"{error}; `--listen` names another address") from error
 
 
 def _settings(home: Home, arguments: Namespace) -> Settings:

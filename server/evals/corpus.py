@@ -145,7 +145,7 @@ def _item(session: Session, mark: str, head: str, body: str) -> None:
         case "@a":
             session.items.append(Item(kind="assistant", text=body))
         case "@file":
-            session.items.append(Item(kind="file", text=body))
+            session.items.append(Item(kind="file", text=f"{head}\n{body}" if head else body))
         case "@run":
             session.items.append(Item(kind="run", text=head))
         case _:

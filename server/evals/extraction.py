@@ -7,6 +7,7 @@ and back out of the raw memory that it leaves.
 import asyncio
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,25 @@ PRECISION_MIN = 0.90
 """What the second half has to reach."""
 
 
-async def measured(part: Part) -> tuple[Score, ...]:
-    """The scores of a half's sessions.
+SESSIONS_A_LINE = 100
+"""A line about progress comes with so many."""
+
+
+async def measured(
+    part: Part, begun: Callable[[str], None] = lambda what: None
+) -> tuple[Score, ...]:
+    """The scores of a half's sessions; `begun` is told now and then how far it is.
 
     Raises: CommandFailed, OSError.
     """
+    chosen = await _corpus(part)
+    scores: list[Score] = []
     with tempfile.TemporaryDirectory(prefix="memoryd-eval-") as folder:
-        return tuple([score(one, await kept(one, Path(folder))) for one in await _corpus(part)])
+        for number, one in enumerate(chosen):
+            if number % SESSIONS_A_LINE == 0:
+                begun(f"{number} of {len(chosen)} sessions")
+            scores.append(score(one, await kept(one, Path(folder))))
+    return tuple(scores)
 
 
 async def _corpus(part: Part) -> tuple[Session, ...]:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import NamedTuple
 
 from memory_write.offline.leaning import BIAS
 from memory_write.offline.marks import marks
@@ -24,10 +25,21 @@ from server.evals.transcripts import heard
 
 PENALTY = 0.6
 """How much a statement may pull at the weights; smaller is smoother."""
-PENALTY_OF_SCOPE = 1.0
+ELSEWHERE = 0.25
+"""What a statement pulls of that when its labels were made before the guide was written."""
+ELSEWHERE_OF_SCOPE = 0.5
+GUIDED = frozenset(
+    "Harbour Puerto Hafen Port 港口 Meadow Pradera Wiese Prairie 草地 Orchard Huerto Obstgarten"
+    " Verger 果园 Quarry Cantera Steinbruch Carrière 采石 Lantern Farol Laterne Lanterne"
+    " 灯笼".split()
+)
+"""The first word of the name of each session that is labelled after the guide."""
 SEEN_MIN = 2
 """A mark of a single statement has no weight."""
-ROUNDS = 40
+LEAST = 0.03
+"""A mark that weighs less, for keeping and for scope, is left out of the table."""
+ROUNDS = 15
+HALVINGS = 20
 DIGITS = 2
 _LATER = ("replaced", "retracted")
 """Was meant when it was said, and went by what was said later."""
@@ -43,6 +55,11 @@ class Example:
     kept: bool
     personal: bool | None
     """Whether it holds for its user and not for the project; None where it may be either."""
+
+    @property
+    def guided(self) -> bool:
+        """Whether its labels follow the guide."""
+        return self.session[1].split(" ", 1)[0] in GUIDED
 
 
 def examples(corpus: Iterable[Session], folder: Path) -> Iterator[Example]:
@@ -95,29 +112,49 @@ def _personal(session: Session, statement: str) -> bool | None:
 
 def learned(given: Sequence[Example]) -> dict[str, tuple[float, float]]:
     """The weights of each mark: for keeping a statement, and for its holding everywhere."""
-    keep = _fitted([(one.marks, one.kept) for one in given], PENALTY)
-    placed = [(one.marks, one.personal) for one in given if one.personal is not None]
-    personal = _fitted(placed, PENALTY_OF_SCOPE)
-    return {mark: (keep.get(mark, 0.0), personal.get(mark, 0.0)) for mark in keep | personal}
+    keep = _fitted([_Row(one.marks, one.kept, _pull(one, ELSEWHERE)) for one in given])
+    personal = _fitted(
+        [
+            _Row(one.marks, one.personal, _pull(one, ELSEWHERE_OF_SCOPE))
+            for one in given
+            if one.personal is not None
+        ]
+    )
+    both = {mark: (keep.get(mark, 0.0), personal.get(mark, 0.0)) for mark in keep | personal}
+    return {
+        mark: pair for mark, pair in both.items() if mark == BIAS or max(map(abs, pair)) >= LEAST
+    }
 
 
-def _fitted(given: Sequence[tuple[dict[str, float], bool]], penalty: float) -> dict[str, float]:
-    seen = Counter(mark for found, _ in given for mark in found)
+def _pull(one: Example, elsewhere: float) -> float:
+    return PENALTY * (1.0 if one.guided else elsewhere)
+
+
+class _Row(NamedTuple):
+    """A statement to fit to, with the most that it may pull."""
+
+    marks: dict[str, float]
+    holds: bool
+    pull: float
+
+
+def _fitted(given: Sequence[_Row]) -> dict[str, float]:
+    seen = Counter(mark for one in given for mark in one.marks)
     rows = [
-        [(BIAS, 1.0), *((m, v) for m, v in found.items() if seen[m] >= SEEN_MIN and v)]
-        for found, _ in given
+        [(BIAS, 1.0), *((m, v) for m, v in one.marks.items() if seen[m] >= SEEN_MIN and v)]
+        for one in given
     ]
     weight = dict.fromkeys({mark for row in rows for mark, _ in row}, 0.0)
-    sides = [1.0 if holds else -1.0 for _, holds in given]
+    sides = [1.0 if one.holds else -1.0 for one in given]
     lengths = [sum(value * value for _, value in row) for row in rows]
-    duals = [penalty * 0.01] * len(rows)
+    duals = [one.pull * 0.01 for one in given]
     for row, side, dual in zip(rows, sides, duals, strict=True):
         for mark, value in row:
             weight[mark] += dual * side * value
     for _ in range(ROUNDS):
         for number, row in enumerate(rows):
             score = sides[number] * sum(weight[mark] * value for mark, value in row)
-            new = _dual(duals[number], score, lengths[number], penalty)
+            new = _dual(duals[number], score, lengths[number], given[number].pull)
             step = (new - duals[number]) * sides[number]
             duals[number] = new
             for mark, value in row:
@@ -125,12 +162,12 @@ def _fitted(given: Sequence[tuple[dict[str, float], bool]], penalty: float) -> d
     return {mark: round(value, DIGITS) for mark, value in weight.items()}
 
 
-def _dual(old: float, score: float, length: float, penalty: float) -> float:
+def _dual(old: float, score: float, length: float, most: float) -> float:
     """The share of a statement that suits it best while all others stay."""
-    low, high = 1e-9, penalty - 1e-9
-    for _ in range(30):
+    low, high = 1e-9, most - 1e-9
+    for _ in range(HALVINGS):
         middle = (low + high) / 2
-        slope = score + (middle - old) * length + math.log(middle / (penalty - middle))
+        slope = score + (middle - old) * length + math.log(middle / (most - middle))
         low, high = (low, middle) if slope > 0 else (middle, high)
     return (low + high) / 2
 

@@ -4,6 +4,7 @@ Invariant: nothing of a label reaches the rollout.
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -13,6 +14,9 @@ from server.evals.corpus import Item, Session
 from state.ids import ThreadId
 from state.rollouts.items import Transcript
 
+UNNAMED = "# a file"
+"""Stands over what was shown without a name."""
+_NAMES_A_FILE = re.compile(r"(?:(?:#|//) ?)?[\w@~./:-]+(?: instructions for \S+)?$")
 _AT = "2026-11-02T09:00:00.000Z"
 
 
@@ -77,5 +81,7 @@ def _message(role: str, part: str, text: str) -> dict[str, Any]:
 def _typed(item: Item) -> str:
     if item.kind == "user":
         return item.text
-    head, _, body = item.text.partition("\n")
+    first, _, rest = item.text.partition("\n")
+    named = _NAMES_A_FILE.match(first) is not None
+    head, body = (first, rest) if named else (UNNAMED, item.text)
     return f"{head}\n\n<INSTRUCTIONS>\n{body}\n</INSTRUCTIONS>"

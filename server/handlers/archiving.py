@@ -70,9 +70,9 @@ class ArchiveHandlers:
         # What was spawned goes first: after a crash the thread is still there to delete again.
         for row in reversed(rows):
             async with AsyncExitStack() as stack:
-                # What is said to the thread's listeners from here on is that it is deleted.
-                services.hub.release(row.thread_id)
                 await stack.enter_async_context(services.live.apart(row.thread_id))
+                # Its listeners heard how the turn ended; from here on, that it is deleted.
+                services.hub.release(row.thread_id)
                 with telling_disk_faults(f"thread {row.thread_id} could not be deleted"):
                     await stack.enter_async_context(services.live.parted(row.thread_id))
                     await self._erase(row)
@@ -92,8 +92,9 @@ class ArchiveHandlers:
     async def _move(self, row: ThreadRow, *, archived: bool) -> ThreadRow:
         services = self._services
         state = services.state
-        services.hub.release(row.thread_id)
         async with services.live.apart(row.thread_id):
+            # After its turn was stopped: whoever waits for the end of that turn hears of it.
+            services.hub.release(row.thread_id)
             with telling_disk_faults(f"thread {row.thread_id} could not be moved"):
                 try:
                     return await move_rollout(state.home, state.database, row, archived=archived)

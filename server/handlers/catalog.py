@@ -28,10 +28,10 @@ from protocol.messages.threads import ThreadIdParams
 from server.handlers.events import limits_view
 from server.handlers.identities import thread_id_of
 from server.handlers.services import Services
+from server.handlers.settings_views import POLICY_OF_PROFILE
 from server.wire.dispatch import Call
 
 FOLDERS_MAX = 100
-_PROFILES = (":read-only", ":workspace", ":danger-full-access")
 
 
 class CatalogHandlers:
@@ -79,7 +79,8 @@ class CatalogHandlers:
     async def permission_profiles(self, call: Call, params: PageParams) -> PermissionProfilesResult:
         """The three sandboxes by the names that clients know."""
         profiles = [
-            PermissionProfile(id=profile, description=None, allowed=True) for profile in _PROFILES
+            PermissionProfile(id=profile, description=None, allowed=True)
+            for profile in POLICY_OF_PROFILE
         ]
         return PermissionProfilesResult(data=profiles, next_cursor=None)
 

@@ -29,7 +29,9 @@ from server.errors import ConfigEditRefused
 from server.handlers.pages import offset_of
 from server.handlers.reviewers import REVIEWER
 from server.handlers.services import Services
+from server.handlers.sizes import json_bytes
 from server.wire.dispatch import Call
+from state.policy.redaction import redact
 
 MODELS_MAX = 100
 EDITS_MAX = 200
@@ -67,7 +69,12 @@ _KEYS = (
     "memories",
 )
 _SECRET_WORDS = ("token", "secret", "password", "api_key", "http_headers", "bearer")
+_SECRET_TABLES = ("env", "query_params")
+"""What stands in them is given to others as it is, so it may be a secret whatever its name."""
 _HIDDEN = "<hidden>"
+_TOO_LONG = "configValidationError"
+EDIT_BYTES_MAX = 16_384
+"""Of one value as JSON; every client reads all of them together when it starts."""
 
 
 class ConfigHandlers:
@@ -137,6 +144,12 @@ class ConfigHandlers:
     ) -> ConfigWriteResult:
         services = self._services
         config = services.settings.home.config
+        for edit in edits:
+            if json_bytes(edit.value) > EDIT_BYTES_MAX:
+                raise refused(
+                    f"the value of `{edit.key_path[:100]}` is longer than {EDIT_BYTES_MAX} bytes",
+                    {"kind": "configEditRefused", "config_write_error_code": _TOO_LONG},
+                )
         if file_path is not None and Path(file_path) not in (config, config.resolve()):
             raise refused(
                 f"only {config} can be written",
@@ -206,16 +219,25 @@ def _model(info: ModelInfo, *, is_default: bool) -> Model:
 
 def _without_secrets(value: Mapping[str, Any]) -> dict[str, Any]:
     """The configuration with the values of telling keys hidden; names of variables stay."""
-    shown: dict[str, Any] = {}
-    for key, part in value.items():
-        is_limit = isinstance(part, int | bool) or part is None
-        if any(word in key.lower() for word in _SECRET_WORDS) and not is_limit:
-            shown[key] = dict.fromkeys(part, _HIDDEN) if isinstance(part, Mapping) else _HIDDEN
-        elif isinstance(part, Mapping):
-            shown[key] = _without_secrets(part)
-        else:
-            shown[key] = part
-    return shown
+    return {key: _hidden(key, part) for key, part in value.items()}
+
+
+def _hidden(key: str, part: Any) -> Any:
+    """A value of that key as it may be shown, also one inside a list."""
+    is_limit = isinstance(part, int | float) or part is None
+    names_variables = key.startswith("env_") or key.endswith("_env_var")
+    telling = key in _SECRET_TABLES or any(word in key.lower() for word in _SECRET_WORDS)
+    if telling and not is_limit and not names_variables:
+        return dict.fromkeys(part, _HIDDEN) if isinstance(part, Mapping) else _HIDDEN
+    match part:
+        case Mapping():
+            return _without_secrets(part)
+        case list():
+            return [_hidden("", one) for one in part]
+        case str():
+            return redact(part)
+        case _:
+            return part
 
 
 def _leaves(value: Mapping[str, Any], prefix: str = "") -> Iterator[str]:

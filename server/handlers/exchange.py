@@ -6,6 +6,7 @@ from pathlib import Path
 
 from memory_read.export import Exported, Origins, exported, standing_texts
 from memory_read.snapshot import MemorySnapshot
+from memory_read.withheld import OPEN, ReadGate
 from memory_write.controls.restore import OwnMemory
 from protocol.errors import draining, refused
 from protocol.messages.exchange import (
@@ -42,13 +43,11 @@ class ExchangeHandlers:
         services = self._services
         folder = _absolute(params.folder, "export")
         version = self._version(params.version)
-        if version in services.lanes.pending_withdrawals:
-            raise refused(
-                f"what a deleted thread gave may still stand in memory {version}; "
-                "`memoryd status` says why, try again after that"
-            )
         home = services.state.home
-        found = await asyncio.to_thread(exported, home, version, await self._origins())
+        await services.gate.ready(version)
+        found = await asyncio.to_thread(
+            exported, home, version, await self._origins(), gate=services.gate
+        )
         if not found.files:
             raise refused(f"there is no memory of version {version} to export")
         await asyncio.to_thread(
@@ -70,7 +69,7 @@ class ExchangeHandlers:
         folder = _absolute(params.folder, "restore")
         origins = await self._origins()
         own = await asyncio.to_thread(
-            _own, services.state.home, tuple(services.lanes.versions), origins
+            _own, services.state.home, tuple(services.lanes.versions), origins, services.gate
         )
         report = await services.restore.run(folder, own, dry_run=params.dry_run is True)
         if report.changed and not report.dry_run:
@@ -117,16 +116,20 @@ class ExchangeHandlers:
         return Origins(user_home=user_home(), remotes=remotes)
 
 
-def _own(home: Home, versions: Sequence[str], origins: Origins) -> dict[str, OwnMemory]:
+def _own(
+    home: Home, versions: Sequence[str], origins: Origins, gate: ReadGate
+) -> dict[str, OwnMemory]:
     """What each version holds; what any of them would export is nothing new to the others."""
     known = frozenset(
         (path, digest_of(data))
         for version in versions
-        for path, data in exported(home, version, origins).files.items()
+        for path, data in exported(home, version, origins, gate=gate).files.items()
     )
     return {
         version: OwnMemory(
-            shown=standing_texts(MemorySnapshot(home, version).standing()), known=known
+            # What others bring is judged by what the notes here say; it never stood here.
+            shown=standing_texts(MemorySnapshot(home, version, OPEN).standing()),
+            known=known,
         )
         for version in versions
     }

@@ -33,7 +33,7 @@ class ServerIdentity:
     def welcome(self, client_name: str) -> None:
         """Note a client; only the first one counts."""
         if self._originator is None:
-            self._originator = client_name or "memoryd"
+            self._originator = client_name[:_NAME_CHARACTERS_MAX] or "memoryd"
 
     def user_agent(self, client_name: str, client_version: str) -> str:
         """The user agent that this client is told."""

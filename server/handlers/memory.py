@@ -45,9 +45,9 @@ class MemoryHandlers:
         live = services.live.require(thread_id_of(params.thread_id))
         if not live.settings.use_memories:
             return MemoryReadResult(summary=None)
-        summary = await asyncio.to_thread(
-            raw_summary, services.state.home, live.settings.memory_version
-        )
+        home, version = services.state.home, live.settings.memory_version
+        await services.gate.ready(version)
+        summary = await asyncio.to_thread(raw_summary, home, version, services.gate)
         return MemoryReadResult(summary=summary)
 
     async def set_mode(self, call: Call, params: MemoryModeSetParams) -> EmptyResult:
@@ -77,13 +77,10 @@ class MemoryHandlers:
                     now_ms=state.clock.now_ms(),
                 )
         lanes = self._services.lanes
-        goes = params.mode != "enabled" and await state.outputs.are_consolidated(
-            state.database, thread_id
-        )
-        if goes or lanes.pending_withdrawals:
-            await lanes.withdraw()
+        # What has to go is withheld from every reader by now; the files follow behind the reply.
+        if lanes.pending_withdrawals:
+            lanes.withdraw_soon()
         else:
-            # Nothing has to go; what it may bring back is a consolidator's.
             lanes.wake()
         self._services.index.nudge()
         return EmptyResult()
@@ -104,6 +101,8 @@ class MemoryHandlers:
         """Empty memory of every version; threads and their modes stay."""
         await self._services.reset.run(relearn=params.relearn is True)
         self._services.live.forget_recalled()
+        if self._services.lanes.pending_withdrawals:
+            self._services.lanes.withdraw_soon()
         await self._services.index.settle()
         return EmptyResult()
 

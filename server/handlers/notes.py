@@ -3,9 +3,10 @@
 import asyncio
 import hashlib
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from memory_read.snapshot import MemorySnapshot
+from memory_read.snapshot import MemorySnapshot, PendingNote
 from memory_read.standing import asks_to_forget
 from memory_read.statements import statement_of
 from memory_write.controls.notes import Remembered
@@ -24,7 +25,7 @@ from server.settings import BUILT_VERSIONS
 from server.wire.dispatch import Call
 from state.errors import RolloutMissing
 from state.policy.corrections import correction_text, read_correction
-from state.policy.note_form import masked_note
+from state.policy.note_form import masked_note, says_something
 from state.workspace.layout import NOTES
 from state.workspace.snapshot import FileContent
 
@@ -44,6 +45,8 @@ class _Target:
 
     name: str
     statements: tuple[str, ...]
+    after: str | None = None
+    """The file name of the newest note that corrected the same; what comes now is later."""
 
 
 class NoteHandlers:
@@ -63,20 +66,21 @@ class NoteHandlers:
 
     async def correct(self, call: Call, params: CorrectParams) -> NoteReceipt:
         """Keep a note that says what no longer holds and what holds instead."""
-        if not params.text.strip():
+        if not says_something(params.text):
             raise refused(
                 "a correction needs the words that hold now; to take something out, forget it"
             )
         masked_note(params.text)  # a bare secret is refused, whatever stands around it in the note
         version = await self._version(params)
-        memory = MemorySnapshot(self._services.state.home, version)
+        memory = MemorySnapshot(self._services.state.home, version, self._services.gate)
+        await self._services.gate.ready(version)
         target = await asyncio.to_thread(_target, memory, params.id, params.base)
         text = correction_text(target.name, target.statements, params.text)
         found = await self._kept(
             text,
             version,
             named_by=f"correct {params.text}",
-            after=target.name.rpartition("/")[2],
+            after=target.after or target.name.rpartition("/")[2],
         )
         return self._receipt(found, corrects=target.name)
 
@@ -172,15 +176,45 @@ def _note(memory: MemorySnapshot, given: str, base: str | None) -> _Target:
             f"there is no note {given}; an id is that of a note, or PATH:LINE of a memory file",
             {"kind": "memoryNotFound", "retryable": False},
         )
-    current = FileContent(data=text.encode()).blob_id
-    if base is not None and base != current:
-        raise _stale(path, current, text)
-    correction = read_correction(text)
-    said = text if correction is None else correction.new
-    statements = tuple(filter(None, map(statement_of, said.split("\n"))))[:STATEMENTS_MAX]
+    statements = _statements(_said(text))
     if not statements:
         raise refused(f"the note {name} states nothing that could be corrected")
-    return _Target(name=path, statements=statements)
+    newest = _newest_correction(memory, path, statements)
+    current = text if newest is None else newest.text
+    current_id = FileContent(data=current.encode()).blob_id
+    if base is not None and base != current_id:
+        raise _stale(path, current_id, _said(current))
+    if newest is None:
+        return _Target(name=path, statements=statements)
+    # What was put right before may be in the files by now: it gives way as well.
+    both = dict.fromkeys((*statements, *_statements(_said(newest.text))))
+    return _Target(
+        name=path,
+        statements=tuple(both)[:STATEMENTS_MAX],
+        after=newest.path.rpartition("/")[2],
+    )
+
+
+def _said(text: str) -> str:
+    """What a note says now, without what it quotes."""
+    correction = read_correction(text)
+    return text if correction is None else correction.new
+
+
+def _statements(said: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(statement_of, said.split("\n"))))[:STATEMENTS_MAX]
+
+
+def _newest_correction(
+    memory: MemorySnapshot, place: str, statements: Collection[str]
+) -> PendingNote | None:
+    """The newest note by which a place, or one of these statements, was put right before."""
+    for note in reversed(memory.notes()):
+        found = read_correction(note.text)
+        if found is not None and note.path != place:
+            if found.target == place or not set(found.old).isdisjoint(statements):
+                return note
+    return None
 
 
 def _lines(memory: MemorySnapshot, path: str, first: int, last: int, base: str | None) -> _Target:
@@ -196,11 +230,13 @@ def _lines(memory: MemorySnapshot, path: str, first: int, last: int, base: str |
         first, last = moved[0], moved[0] + count - 1
         text = memory.lines(path, first, last)
     place = _place(path, first, last)
-    said = () if text is None else tuple(filter(None, map(statement_of, text.split("\n"))))
+    said = () if text is None else _statements(text)
     if not said:
         what = "is no line of memory" if text is None else "states nothing that could be corrected"
         raise refused(f"{place} {what}", {"kind": "memoryNotFound", "retryable": False})
-    return _Target(name=place, statements=said)
+    newest = _newest_correction(memory, place, said)
+    after = None if newest is None else newest.path.rpartition("/")[2]
+    return _Target(name=place, statements=said, after=after)
 
 
 def _place(path: str, first: int, last: int) -> str:

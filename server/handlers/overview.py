@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from memory_read.snapshot import MemorySnapshot
 from memory_write.recipes import RECIPES
 from protocol.messages.memory import (
     CounterView,
@@ -26,11 +27,13 @@ from server.handlers.waiting import Holds, WaitingViews, sentences
 from server.unused_memory import unused_memory
 from server.wire.dispatch import Call
 from state.database import Reading
+from state.policy.redaction import redact
 from state.stores.jobs import JobRow
 from state.stores.switch import is_paused
 from state.workspace.trees import folder_fault, folder_size
 
 JOBS_TOLD_MAX = 50
+STRAYS_TOLD_MAX = 5
 _SETTLED = "done"
 
 
@@ -76,8 +79,24 @@ class OverviewHandler:
                 CounterView(name=one.name, labels=dict(one.labels), count=one.count)
                 for one in services.read.counters.all()
             ],
-            notes=[*self._notes(holds, versions), *await self._of_search(first.version)],
+            notes=[
+                *self._notes(holds, versions),
+                *await self._of_folder(first.version),
+                *await self._of_search(first.version),
+            ],
         )
+
+    async def _of_folder(self, version: str) -> list[str]:
+        """Who reads it, and what lies in it that no thread is told of by itself."""
+        memory = MemorySnapshot(self._services.state.home, version, self._services.gate)
+        strays = await asyncio.to_thread(memory.stray_files)
+        told = [f"{memory.folder}/{redact(one.path)} is {one.reason}" for one in strays]
+        more = len(told) - STRAYS_TOLD_MAX
+        return [
+            f"memory {version} is one for all projects; scope and trust come with version 3",
+            *told[:STRAYS_TOLD_MAX],
+            *([f"{more} more files of that kind lie in {memory.folder}"] if more > 0 else []),
+        ]
 
     async def _of_search(self, version: str) -> list[str]:
         semantic = self._services.semantic
@@ -213,8 +232,9 @@ class OverviewHandler:
         for one in versions:
             if one.withdrawal_pending is not None:
                 notes.append(
-                    f"{one.version}: what a deleted or barred thread gave could not be taken out "
-                    f"yet ({one.withdrawal_pending}); it is tried until it is out"
+                    f"{one.version}: what a deleted or barred thread gave is read nowhere, but it "
+                    f"could not be taken out yet of the files ({one.withdrawal_pending}); it is "
+                    "tried until it is out"
                 )
             notes += sentences(memory, one.version, one.counters, one.outputs_displaced)
         return notes

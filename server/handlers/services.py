@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from memory_read.search import MemorySearch
 from memory_read.search_index import SearchIndex
+from memory_read.withheld import ReadGate
 from memory_write.controls.agent_memories import AgentMemoryImport
 from memory_write.controls.notes import NoteKeeper
 from memory_write.controls.pause import MemoryPause
@@ -50,6 +51,8 @@ class Services:
     restore: MemoryRestore
     notes: NoteKeeper
     reset: MemoryReset
+    gate: ReadGate
+    """What may be read while a withdrawal is not carried out in the files yet."""
     search: MemorySearch
     index: SearchIndex
     semantic: SemanticSearch | None

@@ -1,6 +1,6 @@
 """The settings of a thread: from what clients ask for to our values, and back to what they see."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypedDict
 
 from protocol.errors import WireError, refused, unknown_variant
@@ -20,6 +20,7 @@ from protocol.messages.turns import (
     SandboxPolicy,
     TurnStartParams,
 )
+from protocol.words import WORD_CHARACTERS_MAX
 from server.agent import inputs
 from server.agent.inputs import InstructionChange, MemoryChange, SettingsChange
 from server.handlers.reviewers import REVIEWER
@@ -34,6 +35,13 @@ _POLICY_OF_MODE = {
     "workspace-write": "workspaceWrite",
     "danger-full-access": "dangerFullAccess",
 }
+POLICY_OF_PROFILE = {
+    ":read-only": "readOnly",
+    ":workspace": "workspaceWrite",
+    ":danger-full-access": "dangerFullAccess",
+}
+"""The named sets of permissions, and the sandbox that each stands for."""
+_APPROVAL_WORDS = ("untrusted", "on-request", "never")
 _MEMORY_VERSIONS = BUILT_VERSIONS
 _MEMORY_SWITCHES: tuple[MemorySwitch, ...] = (
     "use_memories",
@@ -63,15 +71,21 @@ def change_of_thread(params: ThreadOverrides, *, cwd: str | None) -> SettingsCha
 
     Raises: WireError.
     """
-    memory = memory_overrides(params.config)
+    config = params.config
+    memory = memory_overrides(config)
+    mode = params.sandbox
+    policy = _policy_of_profile(params.permissions, given=mode, beside="sandbox")
+    if policy is None and (mode := mode or _one_of(config, "sandbox_mode", _POLICY_OF_MODE)):
+        policy = policy_of_mode(mode)
+    approval = params.approval_policy or _one_of(config, "approval_policy", _APPROVAL_WORDS)
     return SettingsChange(
-        provider=params.model_provider,
-        model=params.model,
+        provider=params.model_provider or _word(config, "model_provider"),
+        model=params.model or _word(config, "model"),
         cwd=cwd,
-        effort=_text(_lookup(params.config, "model_reasoning_effort")),
+        effort=_word(config, "model_reasoning_effort"),
         service_tier=params.service_tier,
-        approval_policy=_approval_value(params.approval_policy),
-        sandbox_policy=None if params.sandbox is None else policy_of_mode(params.sandbox),
+        approval_policy=_approval_value(approval),
+        sandbox_policy=policy,
         memory=MemoryChange(
             feature=memory.get("enabled"),
             use=memory.get("use_memories"),
@@ -87,7 +101,6 @@ def change_of_thread(params: ThreadOverrides, *, cwd: str | None) -> SettingsCha
 
 def change_of_turn(params: TurnStartParams, *, cwd: str | None) -> SettingsChange:
     """The overrides that come with a turn and hold for later ones too."""
-    policy = params.sandbox_policy
     return SettingsChange(
         model=params.model,
         cwd=cwd,
@@ -95,13 +108,12 @@ def change_of_turn(params: TurnStartParams, *, cwd: str | None) -> SettingsChang
         service_tier=params.service_tier,
         summary=params.summary,
         approval_policy=_approval_value(params.approval_policy),
-        sandbox_policy=None if policy is None else policy.to_wire(),
+        sandbox_policy=_policy_given(params),
     )
 
 
 def change_of_settings(params: SettingsUpdateParams, *, cwd: str | None) -> SettingsChange:
     """The settings that a client changes between turns."""
-    policy = params.sandbox_policy
     mode = params.collaboration_mode or {}
     of_mode = mode.get("settings")
     given = of_mode if isinstance(of_mode, Mapping) else {}
@@ -111,7 +123,7 @@ def change_of_settings(params: SettingsUpdateParams, *, cwd: str | None) -> Sett
         effort=params.effort or _text(given.get("reasoning_effort")),
         summary=params.summary,
         approval_policy=_approval_value(params.approval_policy),
-        sandbox_policy=None if policy is None else policy.to_wire(),
+        sandbox_policy=_policy_given(params),
     )
 
 
@@ -202,6 +214,52 @@ def approval_view(policy: Any) -> ApprovalPolicy:
 def sandbox_view(policy: Mapping[str, Any]) -> SandboxPolicy:
     """The sandbox of a thread, as clients see it; the narrowest where it cannot be read."""
     return SANDBOX_POLICY.read(dict(policy)) or ReadOnly()
+
+
+def _policy_given(params: TurnStartParams | SettingsUpdateParams) -> Mapping[str, Any] | None:
+    """The sandbox that a client asks for, as a whole or by the name of a profile."""
+    policy = params.sandbox_policy
+    named = _policy_of_profile(params.permissions, given=policy, beside="sandboxPolicy")
+    return named if policy is None else policy.to_wire()
+
+
+def _policy_of_profile(
+    profile: str | None, *, given: object, beside: str
+) -> Mapping[str, Any] | None:
+    """The sandbox policy of a profile; what cannot be kept to is refused, never left out.
+
+    Raises: WireError.
+    """
+    if profile is None:
+        return None
+    if given is not None:
+        raise refused(f"`permissions` cannot be combined with `{beside}`")
+    if (kind := POLICY_OF_PROFILE.get(profile)) is None:
+        known = ", ".join(f"`{one}`" for one in POLICY_OF_PROFILE)
+        raise refused(f"unknown permissions profile `{profile[:100]}`, expected one of {known}")
+    return sandbox_view({"type": kind}).to_wire()
+
+
+def _one_of(config: Mapping[str, Any] | None, key: str, known: Iterable[str]) -> Any:
+    """A word of a `config` map that must be one of those.
+
+    Raises: WireError.
+    """
+    value = _lookup(config, key)
+    if value is not None and (not isinstance(value, str) or value not in known):
+        raise _config_refused(unknown_variant(str(value)[:100], tuple(known)))
+    return value
+
+
+def _word(config: Mapping[str, Any] | None, key: str) -> str | None:
+    """A name of a `config` map.
+
+    Raises: WireError.
+    """
+    value = _lookup(config, key)
+    if value is not None and (not isinstance(value, str) or len(value) > WORD_CHARACTERS_MAX):
+        raise _config_refused(f"`{key}` must be a text of at most {WORD_CHARACTERS_MAX} characters")
+    return value
 
 
 def _approval_value(policy: ApprovalPolicy | None) -> Any:

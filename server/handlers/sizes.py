@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import orjson
+from pydantic_core import PydanticSerializationError
+
+from protocol.base import WireModel
 
 FRAME_BYTES_MAX = 64 * 1024
 PAGE_BYTES_MAX = 56 * 1024
@@ -62,6 +65,15 @@ def json_bytes(value: Any) -> int:
     except (TypeError, orjson.JSONEncodeError):
         # A number or character that orjson refuses; the length need only be near.
         return len(repr(value).encode("utf-8", "replace"))
+
+
+def can_be_sent(view: WireModel) -> bool:
+    """Whether it can be written at all: what a file or a model nested very deeply cannot."""
+    try:
+        view.to_json()
+    except (PydanticSerializationError, ValueError):
+        return False
+    return True
 
 
 def _characters(value: Any) -> int:

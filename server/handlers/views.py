@@ -21,9 +21,15 @@ from protocol.messages.threads import (
 )
 from protocol.messages.threads import ThreadStatus as WireStatus
 from protocol.messages.turns import ItemsView, Turn, TurnError
+from protocol.words import WORD_CHARACTERS_MAX
 from server.agent.events import ThreadStatus, TurnFault
 from server.agent.inputs import ThreadSettings
-from server.handlers.sizes import PREVIEW_CHARACTERS_MAX, shortened, shortened_text
+from server.handlers.sizes import (
+    PREVIEW_CHARACTERS_MAX,
+    can_be_sent,
+    shortened,
+    shortened_text,
+)
 from state.home import Home
 from state.rollouts.items import RecordedItem, RecordedTurn
 from state.rollouts.packed import types_of
@@ -58,7 +64,8 @@ def item_view(item: RecordedItem) -> ThreadItem | None:
         "startedAtMs": item.started_at_ms,
         "completedAtMs": item.completed_at_ms,
     }
-    return THREAD_ITEM.read(shortened(body))
+    view = THREAD_ITEM.read(shortened(body))
+    return view if view is not None and can_be_sent(view) else None
 
 
 def item_views(items: Iterable[RecordedItem]) -> list[ThreadItem]:
@@ -147,8 +154,8 @@ def stored_thread(
         preview=shortened_text(row.preview, characters_max=PREVIEW_CHARACTERS_MAX),
         ephemeral=False,
         history_mode=row.history_mode,
-        model_provider=row.model_provider,
-        model=row.model,
+        model_provider=_word(row.model_provider),
+        model=None if row.model is None else _word(row.model),
         created_at=row.created_at_ms // 1000,
         updated_at=row.updated_at_ms // 1000,
         recency_at=row.updated_at_ms // 1000,
@@ -156,10 +163,10 @@ def stored_thread(
         path=os.path.join(home.root, row.rollout_path),
         cwd=row.cwd,
         cli_version=row.cli_version,
-        originator=row.originator,
+        originator=None if row.originator is None else _word(row.originator),
         source=source_view(row.source),
         can_accept_direct_input=True if accepts_input and status is not None else None,
-        thread_source=row.thread_source,
+        thread_source=None if row.thread_source is None else _word(row.thread_source),
         git_info=_git(row),
         name=row.name,
         environments=None if status is None else environment_view(row.cwd),
@@ -204,7 +211,7 @@ def source_view(source: str) -> SessionSource:
         case str():
             return value if value in _SOURCE_WORDS else "unknown"
         case {"custom": str(custom)}:
-            return {"custom": custom}
+            return {"custom": _word(custom)}
         case {"subAgent": agent} | {"subagent": agent} | {"sub_agent": agent}:
             return {"subAgent": _sub_agent(agent)}
         case _:
@@ -231,7 +238,14 @@ def _chosen(items: Sequence[RecordedItem], view: ItemsView) -> Sequence[Recorded
 def _git(row: ThreadRow) -> GitInfo | None:
     if row.git_sha is None and row.git_branch is None and row.git_origin_url is None:
         return None
-    return GitInfo(sha=row.git_sha, branch=row.git_branch, origin_url=row.git_origin_url)
+    noted = (row.git_sha, row.git_branch, row.git_origin_url)
+    sha, branch, origin_url = (None if one is None else _word(one) for one in noted)
+    return GitInfo(sha=sha, branch=branch, origin_url=origin_url)
+
+
+def _word(text: str) -> str:
+    """A name out of a file, short enough for a row: one long row would spoil its whole page."""
+    return shortened_text(text, characters_max=WORD_CHARACTERS_MAX)
 
 
 def _sub_agent(agent: object) -> str | dict[str, Any]:
@@ -242,6 +256,6 @@ def _sub_agent(agent: object) -> str | dict[str, Any]:
             assert isinstance(agent, dict)
             return agent
         case {"other": str(other)} | str(other):
-            return {"other": other}
+            return {"other": _word(other)}
         case _:
             return {"other": "unknown"}

@@ -43,12 +43,17 @@ def check_file_name(name: str, *, now_ms: int) -> None:
         raise PathRefused("the filename holds a secret; nothing was saved")
 
 
+def says_something(text: str) -> bool:
+    """Whether a reader would see anything of it; control and formatting characters are nothing."""
+    return any(char.isprintable() and not char.isspace() for char in text)
+
+
 def masked_note(note: str) -> str:
     """The note as it may be kept, with its secrets masked.
 
     Raises: PathRefused.
     """
-    if not note.strip():
+    if not says_something(note):
         raise PathRefused("ad-hoc note must not be empty")
     if len(note.encode(errors="surrogatepass")) > NOTE_BYTES_MAX:
         raise PathRefused(f"ad-hoc note must be at most {NOTE_BYTES_MAX} bytes")

@@ -19,10 +19,10 @@ from state.rollouts.items import (
     SkippedLine,
     TurnStatus,
 )
-from state.rollouts.kept_input import in_place
+from state.rollouts.kept_input import in_place, own_notes
 from state.rollouts.legacy import LegacyReader
 from state.rollouts.model_input import ModelInput, NoInput
-from state.rollouts.packed import PackedItems, packed, unpacked
+from state.rollouts.packed import NO_ITEMS, PackedItems, packed, unpacked
 from state.rollouts.recalled import Recalled
 from state.rollouts.recorded import from_recorded
 from state.rollouts.store import parse_time_ms, read_lines, read_meta
@@ -97,11 +97,14 @@ def effective_lines(
 
     Raises: OSError, RolloutUnreadable.
     """
+    copied = 1 + (read_meta(path).copied_lines or 0)
     placed = placed_lines(path, find_base=find_base)
     yield from in_place(
-        line
-        for source, line in placed
-        if source == path or (isinstance(line, RolloutLine) and line.type != "session_meta")
+        own_notes(
+            (source != path or line.line_number <= copied, line)
+            for source, line in placed
+            if source == path or (isinstance(line, RolloutLine) and line.type != "session_meta")
+        )
     )
 
 
@@ -135,24 +138,28 @@ class _Turn:
     duration_ms: int | None = None
     status: TurnStatus | None = None
     error: Mapping[str, Any] | None = None
-    items: dict[str, tuple[str, bytes]] = field(default_factory=dict)
-    """By id what each is, and the item packed."""
+    types: dict[str, str] = field(default_factory=dict)
+    """What each item is, by id. Tables of plain values: no look for garbage walks over them."""
+    items: dict[str, bytes] = field(default_factory=dict)
+    """Each item packed, by id."""
     size: int = 0
 
     @property
     def by_user(self) -> bool:
-        return any(type_ == "userMessage" for type_, _ in self.items.values())
+        return "userMessage" in self.types.values()
+
+    def let_go(self) -> None:
+        self.types, self.items, self.size = {}, {}, 0
 
     def finished(self) -> RecordedTurn:
         status = self.status
         if status is None:
-            last = next(reversed(self.items.values()), None)
-            answered = self.derived and last is not None and last[0] == "agentMessage"
+            answered = self.derived and next(reversed(self.types.values()), "") == "agentMessage"
             status = "completed" if answered else "interrupted"
         return RecordedTurn(
             turn_id=self.turn_id,
             status=status,
-            items=PackedItems(self.items.values()),
+            items=PackedItems(self.types.values(), self.items.values()) if self.items else NO_ITEMS,
             error=self.error,
             started_at_s=self.started_at_s,
             completed_at_s=self.completed_at_s,
@@ -290,7 +297,7 @@ class _Builder:
             if turn.derived and at_ms is not None:
                 turn.completed_at_s = at_ms // 1000
             known = turn.items.get(item.item_id)
-            started = item.started_at_ms if known is None else unpacked(known[1]).started_at_ms
+            started = item.started_at_ms if known is None else unpacked(known).started_at_ms
             self._keep(
                 turn,
                 RecordedItem(
@@ -343,7 +350,7 @@ class _Builder:
         self._open = None
 
     def _keep(self, turn: _Turn, item: RecordedItem, size: int) -> None:
-        turn.items[item.item_id] = item.type, packed(item)
+        turn.types[item.item_id], turn.items[item.item_id] = item.type, packed(item)
         turn.size += size
         self._size += size
         while self._size > ITEM_BYTES_MAX and self._oldest < len(self._turns):
@@ -353,7 +360,7 @@ class _Builder:
             self._oldest += 1
             self._truncated |= bool(oldest.items)
             self._size -= oldest.size
-            oldest.items, oldest.size = {}, 0
+            oldest.let_go()
 
 
 def _text(value: Any) -> str | None:

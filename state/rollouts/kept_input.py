@@ -34,6 +34,28 @@ def in_place(lines: Iterator[RolloutLine | SkippedLine]) -> Iterator[RolloutLine
         yield from _words(note)
 
 
+def is_note(line: RolloutLine) -> bool:
+    """Whether the line is such a note."""
+    return line.type == "event_msg" and line.payload.get("type") == KEPT
+
+
+def own_notes(
+    lines: Iterator[tuple[bool, RolloutLine | SkippedLine]],
+) -> Iterator[RolloutLine | SkippedLine]:
+    """The lines, each told whether it was taken over from another thread; of those no note whose
+    turn did not come along.
+    """
+    begun: set[object] = set()
+    for taken_over, line in lines:
+        if isinstance(line, RolloutLine):
+            turn_id = line.payload.get("turn_id")
+            if line.type == "event_msg" and line.payload.get("type") in _STARTS:
+                begun.add(turn_id)
+            elif taken_over and is_note(line) and turn_id not in begun:
+                continue
+        yield line
+
+
 def _message_id(note: RolloutLine) -> str:
     """The id of the message in it, by which it is known when it is recorded."""
     for one in _recorded(note):

@@ -9,7 +9,10 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
+
 from state.rollouts.lines import PASSTHROUGH
+from state.rollouts.packed import exact
 from state.rollouts.recalled import Recalled, told_cut
 from state.rollouts.recorded import without_image_bytes
 
@@ -32,7 +35,9 @@ class ModelInput:
     """Response items in order, cut at the front when they grow too many."""
 
     def __init__(self) -> None:
-        self._items: deque[tuple[dict[str, Any], int]] = deque()
+        self._items: deque[bytes] = deque()
+        """Packed, since many values are long to walk over for whoever looks for garbage."""
+        self._sizes: deque[int] = deque()
         self._dropped = 0
         self._size = 0
         self.truncated = False
@@ -46,7 +51,7 @@ class ModelInput:
     @property
     def ends_with_user(self) -> bool:
         """Whether the last item is a message of role user."""
-        return bool(self._items) and self._items[-1][0].get("role") == "user"
+        return bool(self._items) and orjson.loads(self._items[-1]).get("role") == "user"
 
     def add(self, payload: Mapping[str, Any], size: int) -> None:
         """Take one recorded response item."""
@@ -61,12 +66,14 @@ class ModelInput:
         for field in ("content", "output"):
             if isinstance(item.get(field), list):
                 item[field] = [without_image_bytes(part) for part in item[field]]
-        self._items.append((item, size))
+        self._items.append(exact(orjson.dumps(item)))
+        self._sizes.append(size)
         self._size += size
         while len(self._items) > 1 and (
             self._size > INPUT_BYTES_MAX or len(self._items) > INPUT_ITEMS_MAX
         ):
-            self._size -= self._items.popleft()[1]
+            self._items.popleft()
+            self._size -= self._sizes.popleft()
             self._dropped += 1
             self.truncated = True
 
@@ -76,7 +83,7 @@ class ModelInput:
         """
         summary = payload.get("message")
         if isinstance(summary, str) and summary:
-            marks = self.recalled.marks(item for item, _ in self._items)
+            marks = self.recalled.marks(map(orjson.loads, self._items))
             cut = marks.cut(summary)
             if cut.sentences:
                 payload = _with_summary(payload, summary, told_cut(cut))
@@ -93,11 +100,12 @@ class ModelInput:
     def cut(self, end: int) -> None:
         """Drop the items from that place on."""
         while self._items and self.end > end:
-            self._size -= self._items.pop()[1]
+            self._items.pop()
+            self._size -= self._sizes.pop()
 
     def balanced(self) -> list[dict[str, Any]]:
         """The items, with an output for each call that has none and without stray outputs."""
-        return [dict(item) for item in balanced([item for item, _ in self._items])]
+        return [dict(item) for item in balanced([orjson.loads(one) for one in self._items])]
 
 
 class NoInput(ModelInput):

@@ -18,11 +18,10 @@ class PackedItems(Sequence[RecordedItem]):
 
     __slots__ = ("_packed", "types")
 
-    def __init__(self, kept: Iterable[tuple[str, bytes]]) -> None:
-        pairs = tuple(kept)
-        self.types: tuple[str, ...] = tuple(type_ for type_, _ in pairs)
+    def __init__(self, types: Iterable[str], kept: Iterable[bytes]) -> None:
+        self.types: tuple[str, ...] = tuple(types)
         """What each one is, which costs no decoding."""
-        self._packed = tuple(packed for _, packed in pairs)
+        self._packed = tuple(kept)
 
     def __len__(self) -> int:
         return len(self._packed)
@@ -48,6 +47,10 @@ class PackedItems(Sequence[RecordedItem]):
         return f"PackedItems({list(self.types)})"
 
 
+NO_ITEMS = PackedItems((), ())
+"""Of each turn that keeps none."""
+
+
 def packed(item: RecordedItem) -> bytes:
     """The item as bytes."""
     fields = [
@@ -58,7 +61,12 @@ def packed(item: RecordedItem) -> bytes:
         item.completed_at_ms,
         item.body,
     ]
-    return orjson.dumps(fields)
+    return exact(orjson.dumps(fields))
+
+
+def exact(encoded: bytes) -> bytes:
+    """The same bytes to be kept long: what the encoder gives stays as large as its buffer grew."""
+    return bytes(memoryview(encoded))
 
 
 def unpacked(data: bytes) -> RecordedItem:

@@ -20,6 +20,7 @@ from state.home import make_private_folder, open_private, patiently, sync_folder
 from state.ids import ThreadId
 from state.rollouts.history import FindRollout, History, placed_lines, read_history
 from state.rollouts.items import RolloutLine, SessionMeta
+from state.rollouts.kept_input import is_note
 from state.rollouts.store import open_plain, read_lines, read_meta
 
 BLOCK_BYTES = 1_048_576
@@ -45,6 +46,9 @@ class Boundary:
     end_byte_offset: int
     open_turn_id: str | None
     """The turn that had not ended there."""
+    notes: tuple[tuple[int, int], ...] = ()
+    """Where, in that file and before that place, input is noted whose turn begins behind it: the
+    offset and the size of each such line."""
 
     def holds(self, line: RolloutLine) -> bool:
         """Whether the line belongs to the prefix."""
@@ -59,6 +63,8 @@ def boundary_of(path: Path, cut: Cut, *, find_base: FindRollout) -> Boundary | N
     last: tuple[Path, RolloutLine] | None = None
     open_turn: str | None = None
     found = False
+    begun: set[object] = set()
+    notes: list[tuple[Path, RolloutLine]] = []
     for place, line in placed_lines(path, find_base=find_base):
         if not isinstance(line, RolloutLine):
             continue
@@ -68,7 +74,10 @@ def boundary_of(path: Path, cut: Cut, *, find_base: FindRollout) -> Boundary | N
             break
         if line.ordinal is not None and line.type != "session_meta":
             last = place, line
+        if is_note(line):
+            notes.append((place, line))
         if started is not None:
+            begun.add(started)
             open_turn, found = started, started == cut.through
         elif ended is not None and ended == open_turn:
             open_turn = None
@@ -86,6 +95,11 @@ def boundary_of(path: Path, cut: Cut, *, find_base: FindRollout) -> Boundary | N
         end_ordinal_exclusive=line.ordinal + 1,
         end_byte_offset=line.offset + line.size,
         open_turn_id=open_turn,
+        notes=tuple(
+            (note.offset, note.size)
+            for of, note in notes
+            if of == place and note.payload.get("turn_id") not in begun
+        ),
     )
 
 
@@ -183,6 +197,9 @@ def cut_back(path: Path, boundary: Boundary | None, *, timestamp: str) -> None:
     """
     meta = read_meta(path)
     if boundary is not None and boundary.thread_id == meta.id:
+        if boundary.notes:
+            _replace(path, _without(path, boundary))
+            return
         with path.open("r+b") as file:
             file.truncate(boundary.end_byte_offset)
             os.fsync(file.fileno())
@@ -198,6 +215,14 @@ def cut_back(path: Path, boundary: Boundary | None, *, timestamp: str) -> None:
         "payload": payload,
     }
     _replace(path, iter([orjson.dumps(first) + b"\n"]))
+
+
+def _without(path: Path, boundary: Boundary) -> Iterator[bytes]:
+    """The file up to the boundary, without what waited there for a turn that is gone."""
+    begin = 0
+    for offset, size in (*boundary.notes, (boundary.end_byte_offset, 0)):
+        yield from _blocks(path, begin, offset)
+        begin = offset + size
 
 
 def base_of(boundary: Boundary) -> dict[str, Any]:

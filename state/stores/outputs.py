@@ -9,10 +9,11 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
-from state.database import Database, Reading, Row, Transaction
+from state.database import Reading, Row, Transaction
 from state.ids import ThreadId
 from state.named_queries import Queries
 from state.stores.threads import ThreadRow, thread_row
+from state.stores.withheld import Withheld
 
 Q = Queries("outputs")
 
@@ -58,6 +59,10 @@ class OutputCounts:
 
 class OutputStore:
     """Results of phase 1 and their use."""
+
+    def __init__(self) -> None:
+        self.withheld = Withheld()
+        """Whose results are read nowhere, whatever the files of memory hold."""
 
     async def put(self, tx: Transaction, output: Output) -> bool:
         """Write an output; false when a newer one stands, which then stays."""
@@ -187,11 +192,6 @@ class OutputStore:
         """The versions that took something from a thread, and whether it was consolidated."""
         rows = await read.all(Q["versions_of"], thread_id=thread_id)
         return {row["version"]: bool(row["selected"]) for row in rows}
-
-    async def are_consolidated(self, database: Database, thread_id: ThreadId) -> bool:
-        """Whether what some version took from a thread was worked into memory."""
-        rows = await database.glance(Q["versions_of"], thread_id=thread_id)
-        return any(row["selected"] for row in rows)
 
 
 _FIELDS = tuple(field.name for field in fields(Output))

@@ -1,10 +1,12 @@
 """Taking a thread out of memory: its deletion, its pollution, its mode, in one transaction each.
 
 Invariant: whoever calls this inside a transaction leaves no output of a deleted thread, of any
-version, and no consolidated thread goes without a consolidation being asked for at once.
+version, and no consolidated thread goes without a consolidation being asked for at once. From the
+commit on what such a thread gave is withheld from every reader, until the files are without it.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from state.database import Reading, Transaction
@@ -58,6 +60,7 @@ async def delete_thread_memory(
         await outputs.delete(tx, version, thread_id)
         if selected:
             await jobs.enqueue_consolidation(tx, version=version, watermark_ms=now_ms, urgent=True)
+    tx.then(partial(outputs.withheld.add, thread_id, versions))
     await jobs.delete_for_thread(tx, thread_id)
     await tx.run(Q["drop_source"], thread_id=thread_id)
     return bool(versions)
@@ -84,7 +87,12 @@ async def change_memory_mode(
         await set_mode(tx, threads, thread_id, mode)
         if row.memory_mode == "polluted":
             await tx.run(Q["drop_source"], thread_id=thread_id)
-        for version in await outputs.versions_of(tx, thread_id):
+        versions = await outputs.versions_of(tx, thread_id)
+        if mode == "enabled":
+            tx.then(partial(outputs.withheld.give_back, thread_id))
+        else:
+            tx.then(partial(outputs.withheld.add, thread_id, versions))
+        for version in versions:
             await jobs.enqueue_consolidation(
                 tx, version=version, watermark_ms=now_ms, urgent=mode != "enabled"
             )
@@ -110,7 +118,9 @@ async def pollute_thread(
         await set_mode(tx, threads, thread_id, "polluted")
     if row is not None and source is not None:
         await note_outside_source(tx, thread_id, source, now_ms=now_ms)
-    for version, selected in (await outputs.versions_of(tx, thread_id)).items():
+    versions = await outputs.versions_of(tx, thread_id)
+    tx.then(partial(outputs.withheld.add, thread_id, versions))
+    for version, selected in versions.items():
         if selected:
             await jobs.enqueue_consolidation(tx, version=version, watermark_ms=now_ms, urgent=True)
     return row is not None and row.memory_mode != "polluted"

@@ -123,16 +123,22 @@ class Baseline:
         }
 
     def snapshot(self) -> Snapshot:
-        """What was published, read from the commit; empty when there is no readable one."""
+        """What was published, read from the commit; empty when there is no readable one.
+
+        Raises: WorkspaceUnsafe when somebody takes it away meanwhile.
+        """
         entries = self._tree_or_none() or {}
-        with self._store() as store:
-            files = {
-                path: FileContent(
-                    data=store[_object_id(entry.blob_id)].as_raw_string(),
-                    executable=entry.mode == _EXECUTABLE,
-                )
-                for path, entry in sorted(entries.items())
-            }
+        try:
+            with self._store() as store:
+                files = {
+                    path: FileContent(
+                        data=store[_object_id(entry.blob_id)].as_raw_string(),
+                        executable=entry.mode == _EXECUTABLE,
+                    )
+                    for path, entry in sorted(entries.items())
+                }
+        except KeyError:
+            raise WorkspaceUnsafe(self.root, "its baseline went while it was read") from None
         return Snapshot(files=files)
 
     def diff(self, snapshot: Snapshot, *, bytes_max: int) -> WorkspaceDiff:

@@ -51,5 +51,20 @@ def test_a_read_only_home_is_one_line(tmp_path: Path) -> None:
             lines = refused.stderr.splitlines()
             assert len(lines) == 1 and "Read-only file system" in lines[0]
             assert str(home) in lines[0]
+        doctor = memoryd("doctor", home=home)
+        assert doctor.returncode == 1
+        assert "home cannot be written" in doctor.stdout.replace(str(home), "home")
+        assert "sets the file aside" not in doctor.stdout
         disk.read_only(False)
         assert memoryd("status", home=home).returncode == 0
+
+
+def test_a_summary_without_a_word_is_told_with_what_writes_it_anew(tmp_path: Path) -> None:
+    """No fault, since nothing is lost, but new threads are told nothing."""
+    home = tmp_path / "home"
+    assert memoryd("import", str(SAMPLES), home=home).returncode == 0
+    assert memoryd("consolidate", "--wait", home=home).returncode == 0
+    (home / "memories" / "memory_summary.md").write_text("")
+    assert "-> new threads are told nothing" in memoryd("doctor", home=home).stdout
+    assert memoryd("consolidate", "--wait", home=home).returncode == 0
+    assert "are told nothing" not in memoryd("doctor", home=home).stdout

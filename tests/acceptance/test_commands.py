@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -68,6 +69,27 @@ def test_the_demo_shows_the_main_job_in_about_twenty_lines(home: Path) -> None:
     assert folder is not None and not Path(folder[1]).exists()
 
 
+def test_without_a_command_the_help_is_shown(home: Path) -> None:
+    """As an error: on stderr, with the status of a wrong usage."""
+    ran = memoryd(home=home)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "memoryd import codex" in ran.stderr
+    assert not home.exists()
+
+
+def test_an_address_that_is_taken_is_told_with_what_to_do(home: Path) -> None:
+    """In one line."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ran = memoryd("serve", "--listen", f"ws://127.0.0.1:{port}", home=home)
+    assert ran.returncode == 1
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith(f"memoryd: cannot listen on 127.0.0.1:{port}: ")
+    assert line.endswith("; `--listen` names another address")
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_explains_itself(home: Path, command: str) -> None:
     """Help is on stdout, with status 0, and makes no home."""
@@ -86,6 +108,35 @@ def test_an_import_is_repeatable_and_leaves_its_source_alone(home: Path) -> None
     assert (dry["imported"], dry["dryRun"]) == (5, True)
     assert (first["imported"], second["imported"], second["unchanged"]) == (5, 0, 5)
     assert {path: path.stat().st_mtime_ns for path in SAMPLES.iterdir()} == before
+
+
+def test_each_step_says_what_comes_next(home: Path) -> None:
+    """From an import to a question."""
+    ran = memoryd("import", str(SAMPLES), home=home)
+    assert ran.stdout.splitlines()[-1].startswith("next: `memoryd consolidate --wait`")
+    again = memoryd("import", str(SAMPLES), home=home)
+    assert "next:" not in again.stdout
+    ran = memoryd("consolidate", "--wait", home=home)
+    assert ran.stdout.splitlines()[-1].startswith("next: `memoryd search QUESTION`")
+
+
+def test_learning_without_its_model_fails_with_a_cause_and_what_to_do(home: Path) -> None:
+    """The status is 1, and failures that are alike are one line of `memoryd status`."""
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text(
+        'model = "x"\nmodel_provider = "mine"\n\n[model_providers.mine]\n'
+        'base_url = "http://127.0.0.1:1/v1"\nrequest_max_retries = 0\n'
+    )
+    assert memoryd("import", str(SAMPLES), home=home).returncode == 0
+    ran = memoryd("consolidate", "--wait", home=home)
+    assert ran.returncode == 1
+    assert "failed (5 the model provider cannot be reached)" in ran.stdout
+    assert ran.stdout.splitlines()[-1].startswith("next: `memoryd doctor`")
+    told = [
+        line for line in memoryd("status", home=home).stdout.splitlines() if "  failed  " in line
+    ]
+    assert len(told) == 1
+    assert "and 4 more: the model provider cannot be reached: no connection to" in told[0]
 
 
 def test_status_doctor_and_json_agree_on_what_was_learned(learned: Path) -> None:

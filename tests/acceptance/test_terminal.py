@@ -159,6 +159,27 @@ def test_a_conversation_on_a_terminal(home: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="written for the terminals of Linux")
+def test_ctrl_c_at_the_prompt_ends_a_conversation_without_another_key(home: Path) -> None:
+    """It says how to go on, as an empty line does, and leaves no traceback."""
+    terminal = Terminal(home, "chat")
+    terminal.until("> ")
+    terminal.type("\x03")
+    assert terminal.until("memoryd chat --thread")
+    assert terminal.ended() == 130
+    assert "Traceback" not in terminal.shown
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="written for the terminals of Linux")
+def test_ctrl_c_while_a_demo_serves_shows_no_traceback(home: Path) -> None:
+    """Neither of the command nor of the process that learned for it."""
+    terminal = Terminal(home, "demo")
+    terminal.until("Ctrl-C ends it")
+    terminal.type("\x03")
+    assert terminal.ended() == 0
+    assert "Traceback" not in terminal.shown
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="written for the terminals of Linux")
 def test_long_work_shows_how_far_it_is(home: Path) -> None:
     """An import and a consolidation draw a bar and take it away."""
     terminal = Terminal(home, "import", str(SAMPLES))

@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from server.assembly import Server, start_server
+from server.loop_care import care_for_loop
 from server.settings import load_settings
 from server.wire.pair import PairClient
 from state.home import Home
@@ -74,6 +75,7 @@ async def measure(sessions: int) -> Figures:
         source = home.user / "elsewhere"
         write_sessions(source / "sessions", sessions)
         server = await start_server(load_settings(Home(home.path)))
+        care_for_loop()
         try:
             return await _work_off(server, source, sessions, model_port)
         finally:

@@ -2,7 +2,8 @@
 
 Two kinds of learning: extractions that wait for a model of half a second, eight at once, and the
 embedded provider, which works in the server itself. A change of a thread whose words stand in
-published memory takes them out before it is answered, and is shown apart from the others.
+published memory withholds them from readers and has them taken out of the files behind its answer;
+it is shown apart from the others.
 """
 
 import asyncio

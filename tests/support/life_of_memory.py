@@ -292,6 +292,8 @@ class Life:
         """A good world: models answer, time goes by, nobody interferes."""
         if self.process.held:
             await self.process.go_on()
+            # What this pass gave up the next one may already prune.
+            await self.between()
         self.scripted(["good"], "good")
         self.clock.advance(2 * 86_400)
         await self.process.wake(None)

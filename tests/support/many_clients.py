@@ -129,6 +129,11 @@ class Attached:
         await self._socket.close()
         await self._reader
 
+    async def gone(self) -> int | None:
+        """Wait until the server has ended the connection; the code that it gave."""
+        await asyncio.wait({self._reader}, timeout=self._patience_s)
+        return self._socket.close_code
+
     async def send(self, frame: str | bytes) -> None:
         """Send whatever it is."""
         await self._socket.send(frame)

@@ -391,7 +391,8 @@ class OneProcess:
             lanes.append(Lane(version, scheduler))
             self._schedulers.append(scheduler)
             clocks.append(clock)
-        self._lanes = Lanes(lanes, Withdrawals(self._phase2, self.state.clock))
+        withheld = self.state.outputs.withheld
+        self._lanes = Lanes(lanes, Withdrawals(self._phase2, self.state.clock, withheld))
         return self._lanes, clocks
 
     async def _until(self, ending: Awaitable[object], hold_at: str | None) -> None:

@@ -274,6 +274,8 @@ class Reference:
     def ended(self, thread_id: ThreadId, outcome: str) -> None:
         """An extraction was announced to have ended."""
         match outcome:
+            case "learned" if thread_id not in self.world.threads:
+                pass  # deleted while its pass was held behind the store
             case "learned":
                 # One that was overtaken tells late what has been seen to stand.
                 text = self.asked.pop(thread_id, self.acknowledged.get(thread_id))

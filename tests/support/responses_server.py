@@ -36,6 +36,8 @@ class Reply:
 
     text: str | None = None
     calls: tuple[Call, ...] = ()
+    items: tuple[Mapping[str, Any], ...] = ()
+    """Items that the provider made itself, before the rest."""
     reasoning: str | None = None
     """A summary that comes before the rest."""
     phase: str | None = "final_answer"
@@ -254,7 +256,9 @@ class ResponsesServer:
         number = self._count
         response = {"id": f"resp_{number:08}", "object": "response", "status": "in_progress"}
         yield sse({"type": "response.created", "response": response})
-        made: list[dict[str, Any]] = []
+        made: list[dict[str, Any]] = [dict(item) for item in reply.items]
+        for item in made:
+            yield sse({"type": "response.output_item.done", "output_index": 0, "item": item})
         if reply.reasoning is not None:
             for event in _reasoning_events(f"rs_{number:08}", reply.reasoning, made):
                 yield sse(event)

@@ -147,7 +147,7 @@ async def withdraw(state: State, seams: Seams | None) -> None:
     await delete(state, seams)
     steps = no_steps if seams is None else seams.step
     phase2 = Phase2(state, Models(Script()), OpenQuota(), Announced(), SETTINGS, steps)
-    withdrawals = Withdrawals({"v1": phase2}, state.clock)
+    withdrawals = Withdrawals({"v1": phase2}, state.clock, state.outputs.withheld)
     try:
         await withdrawals.now()
     finally:

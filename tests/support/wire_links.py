@@ -102,6 +102,14 @@ class WebSocketLink:
         except ConnectionClosed:
             return None
 
+    def fall_silent(self) -> None:
+        """Read nothing more and so answer nothing, not even whether it is there."""
+        self.connection.transport.pause_reading()
+
+    def wake(self) -> None:
+        """Read again."""
+        self.connection.transport.resume_reading()
+
     async def close(self) -> None:
         """Leave."""
         await self.connection.close()

@@ -11,8 +11,9 @@ from state.database import Database
 from state.home import Home
 from state.ids import ThreadId
 from state.stores.lineage import LineageStore, Move
-from tests.support.homes import Serving, serving
+from tests.support.homes import Serving, provider_config, serving
 from tests.support.methods import error_of, said, started
+from tests.support.responses_server import ResponsesServer
 from tests.support.rollout_files import THREAD, event, message, session_meta, write_rollout
 from tests.support.wire import KINDS, Kind, WireClient
 
@@ -75,6 +76,56 @@ async def test_what_has_no_file_cannot_be_archived(tmp_path: Path) -> None:
         for thread in (NOBODY, await started(client), await started(client, ephemeral=True)):
             error = await error_of(client, "thread/archive", {"threadId": thread})
             assert error["message"] == f"no rollout found for thread id {thread}"
+
+
+@pytest.mark.requirement("MR-9-29")
+@pytest.mark.parametrize("loaded", [True, False])
+async def test_everybody_hears_the_new_name_of_a_thread(loaded: bool, tmp_path: Path) -> None:
+    """Of one that is loaded and of one that is not, without the blanks around it."""
+    async with (
+        serving(tmp_path) as home,
+        home.wire.client("pair") as client,
+        home.wire.client("pair") as witness,
+    ):
+        thread = await started(client)
+        await said(client, thread, "hello")
+        if not loaded:
+            await home.server.services.live.unload(ThreadId(thread))
+        await client.request("thread/name/set", {"threadId": thread, "name": "  mine "})
+        for one in (client, witness):
+            told = await one.notification("thread/name/updated")
+            assert told == {"threadId": thread, "threadName": "mine"}
+
+
+@pytest.mark.requirement("MR-9-29")
+async def test_a_thread_without_a_turn_can_be_deleted(tmp_path: Path) -> None:
+    """It is loaded and has no file; whoever listened to it hears that it is gone."""
+    async with serving(tmp_path) as home, home.wire.client("pair") as client:
+        thread = await started(client)
+        assert await client.request("thread/delete", {"threadId": thread}) == {}
+        assert await client.notification("thread/deleted") == {"threadId": thread}
+        status = await client.request("thread/unsubscribe", {"threadId": thread})
+        assert status == {"status": "notLoaded"}
+        error = await error_of(client, "thread/read", {"threadId": thread})
+        assert error["message"] == f"thread not loaded: {thread}"
+
+
+@pytest.mark.requirement("MR-9-26")
+async def test_the_status_of_a_thread_outlives_its_listeners(tmp_path: Path) -> None:
+    """A failure is still told by reads and lists when nobody listens any more."""
+    async with (
+        ResponsesServer() as model,
+        serving(tmp_path, config=provider_config(model.base_url)) as home,
+        home.wire.client("pair") as client,
+    ):
+        thread = await started(client)
+        await said(client, thread, "fail with an error")
+        status = await client.request("thread/unsubscribe", {"threadId": thread})
+        assert status == {"status": "unsubscribed"}
+        read = await client.request("thread/read", {"threadId": thread})
+        listed = await client.request("thread/list", {})
+        failed = {"type": "systemError"}
+        assert read["thread"]["status"] == listed["data"][0]["status"] == failed
 
 
 @pytest.mark.requirement("MR-9-29")

@@ -174,3 +174,54 @@ async def test_copies_of_hand_written_texts_are_never_more_than_three(tmp_path: 
         copies = sorted(home.home.root.glob("config.toml.bak-*"))
         assert len(copies) == 3
         assert copies[-1].read_text("utf-8") == "# edition 5\n"
+
+
+SECRETS = [
+    *(f"ghp_{number}{'a1B2' * 9}" for number in range(4)),
+    "opaque-one",
+    "opaque-two",
+    "opaque-three",
+    "opaque-four",
+    "hunter2secret",
+]
+WITH_SECRETS = f"""
+[mcp_servers.tracker]
+command = "tracker"
+args = ["--token", "{SECRETS[0]}", "postgres://u:{SECRETS[8]}@db/x"]
+env = {{ GITHUB_PAT = "{SECRETS[1]}", PLAIN = "{SECRETS[4]}" }}
+bearer_token_env_var = "TRACKER_TOKEN"
+env_http_headers = {{ X-Key = "NAME_OF_KEY" }}
+http_headers = {{ X-Custom = "{SECRETS[5]}" }}
+[model_providers.other]
+base_url = "https://models.example/{SECRETS[2]}"
+env_key = "OTHER_API_KEY"
+query_params = {{ sig = "{SECRETS[6]}" }}
+experimental_bearer_token = "{SECRETS[7]}"
+[[hooks.each]]
+password = "{SECRETS[3]}"
+"""
+
+
+async def test_no_secret_of_the_file_is_read_out(tmp_path: Path) -> None:
+    """Whatever its key and however deep; names of variables and what is plain stay."""
+    async with serving(tmp_path, config=WITH_SECRETS) as home, home.wire.client("pair") as client:
+        read = await client.request("config/read", {"includeLayers": True})
+        text = str(read)
+        assert [secret for secret in SECRETS if secret in text] == []
+        for plain in ("TRACKER_TOKEN", "NAME_OF_KEY", "OTHER_API_KEY", "--token", "GITHUB_PAT"):
+            assert plain in text, plain
+
+
+async def test_a_value_that_would_not_fit_into_any_reply_is_refused(tmp_path: Path) -> None:
+    """Every client reads the whole configuration when it starts."""
+    async with serving(tmp_path) as home, home.wire.client("pair") as client:
+        before = await client.request("config/read", {})
+        for value in ("x" * 100_000, ["x"] * 10_000, {"a": "x" * 20_000}):
+            edit = {"keyPath": "instructions", "value": value, "mergeStrategy": "replace"}
+            for method, params in (
+                ("config/value/write", edit),
+                ("config/batchWrite", {"edits": [edit]}),
+            ):
+                error = await error_of(client, method, params)
+                assert error["data"]["config_write_error_code"] == "configValidationError"
+        assert await client.request("config/read", {}) == before

@@ -96,6 +96,7 @@ async def test_when_the_answer_comes_nothing_of_the_thread_is_read_any_more(
         after = await client.request("thread/memory/read", {"threadId": reader})
         assert CANARY not in after["summary"]
         assert "small" in after["summary"]
+        assert await home.server.services.lanes.withdraw() == {}
         assert _holding(folder, CANARY) == []
         assert going not in (folder / "MEMORY.md").read_text()
         assert staying in (folder / "MEMORY.md").read_text()
@@ -247,10 +248,12 @@ async def test_a_withdrawal_that_has_to_wait_is_shown_with_its_reason(
         with monkeypatch.context() as full:
             full.setattr(os, "mkdir", refused)
             await client.request("thread/memoryMode/set", {"threadId": going, "mode": "disabled"})
+            await home.server.services.lanes.withdraw()
             view = await client.request("memory/overview")
         assert view["versions"][0]["withdrawalPending"] == "disk_full"
         assert any("could not be taken out yet" in note for note in view["notes"])
         await client.request("thread/memoryMode/set", {"threadId": other, "mode": "enabled"})
+        assert await home.server.services.lanes.withdraw() == {}
         view = await client.request("memory/overview")
         assert view["versions"][0]["withdrawalPending"] is None
         assert CANARY not in (home.home.memories("v1") / "MEMORY.md").read_text()

@@ -1,5 +1,7 @@
 """The door of the HTTP listener: origin, host, path, credential, upgrade, sizes."""
 
+import asyncio
+import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,15 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from server.wire.auth import AuthPolicy, NoAuth, SignedToken, Token
 from server.wire.http import HttpListener, TcpAddress
 from server.wire.limits import WireLimits
+from state.home import Home
+from state.ids import ThreadId
 from tests.support.small_server import SmallServer
-from tests.support.wire import WireClient, wired
+from tests.support.wire import WAIT_S, WireClient, wired
 from tests.support.wire_links import WebSocketLink
 
 SECRET = b"the-secret-of-this-installation"
+HELLO = b'{"id":0,"method":"initialize","params":{"clientInfo":{"name":"n","version":"1"}}}'
+LISTEN = b'{"id":1,"method":"thread/unsubscribe","params":{"threadId":"t"}}'
 
 
 class Door:
@@ -69,7 +75,7 @@ async def test_without_the_secret_nobody_attaches() -> None:
         assert await door.attach(f"/any/path?a=b&token={SECRET.decode()}") is None
 
 
-@pytest.mark.requirement("FR-T23")
+@pytest.mark.requirement("FR-T23", "MR-9-24")
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "null", "http://127.0.0.1:4500", "7", ""]
 )
@@ -194,3 +200,45 @@ async def test_a_reply_above_the_outbox_becomes_an_error_and_no_disconnect(tmp_p
         assert "longer than 10000 bytes" in reply["error"]["message"]
         server.summary = "short"
         assert await client.request("thread/memory/read", {"threadId": "t"}) == {"summary": "short"}
+
+
+@pytest.mark.requirement("FR-T17")
+async def test_a_peer_that_answers_nothing_any_more_is_freed(tmp_path: Path) -> None:
+    """Its end never comes, as when a network drops everything; what it held is let go."""
+    server = SmallServer(limits=WireLimits(ping_interval_s=0.2, ping_timeout_s=0.2))
+    async with wired(server.connect, tmp_path, limits=server.limits) as wire:
+        port = int((await wire.http()).address.rpartition(":")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(
+            b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        )
+        await reader.readuntil(b"\r\n\r\n")
+        for text in (HELLO, LISTEN):
+            writer.write(bytes([0x81, 0x80 | len(text)]) + b"\0\0\0\0" + text)  # masked by zeros
+        async with asyncio.timeout(WAIT_S):
+            while server.hub.subscribers(ThreadId("t")) == 0:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            while server.hub.peers:  # noqa: ASYNC110  what is waited for announces nothing
+                await asyncio.sleep(0.01)
+        assert server.hub.subscribers(ThreadId("t")) == 0
+        writer.close()
+
+
+@pytest.mark.requirement("FR-T23")
+def test_two_installations_have_secrets_of_their_own_that_only_their_user_reads(
+    tmp_path: Path,
+) -> None:
+    """Whatever the umask."""
+    before = os.umask(0)
+    try:
+        homes = [Home(tmp_path / name) for name in ("one", "other")]
+        secrets = []
+        for home in homes:
+            home.prepare()
+            secrets.append(home.access_key.read_text("utf-8").strip())
+    finally:
+        os.umask(before)
+    assert secrets[0] != secrets[1] and min(map(len, secrets)) >= 32
+    for home in homes:
+        assert stat.S_IMODE(home.access_key.stat().st_mode) == 0o600

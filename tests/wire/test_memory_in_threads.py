@@ -185,7 +185,7 @@ async def test_what_a_deleted_thread_said_does_not_come_back_through_another_one
 
 @pytest.mark.requirement("MR-9-15")
 async def test_a_polluted_thread_is_out_of_memory_at_once_and_comes_back(tmp_path: Path) -> None:
-    """Its lines leave the summary before the call goes on; enabled again, they are learned back."""
+    """Its lines leave the summary behind the call; enabled again, they are learned back."""
     config = "[memories]\ndisable_on_external_context = true\n"
     async with serving(tmp_path, config=config) as home, home.wire.client("pair") as client:
         await client.request("thread/import", {"path": str(SAMPLES)})
@@ -201,6 +201,7 @@ async def test_a_polluted_thread_is_out_of_memory_at_once_and_comes_back(tmp_pat
             told = await report(client, one)
             assert told["memoryMode"] == "polluted"
             assert told["pollutedBy"] == {"kind": "mcp", "name": "search.web"}
+        assert await home.server.services.lanes.withdraw() == {}
         assert "Lisbon" not in summary.read_text()
         for one in essays:
             await client.request("thread/memoryMode/set", {"threadId": one, "mode": "enabled"})

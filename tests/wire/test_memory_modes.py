@@ -123,7 +123,51 @@ async def test_what_is_remembered_elsewhere_is_found_by_every_client(
         for thread in (in_a, in_b):
             await said(client, thread, "hello")
             assert (await report(client, thread))["notes"] == 1
+        notes = (await client.request("memory/overview", {}))["notes"]
+        assert len([one for one in notes if "is one for all projects" in one]) == 1
         assert [*(tmp_path / "server").iterdir(), *(tmp_path / "a").iterdir()] == []
+
+
+@pytest.mark.requirement("FR-F15", "MW-9-24")
+@pytest.mark.parametrize("kind", ["private", "ephemeral"])
+async def test_what_is_said_in_private_stands_in_no_other_place(
+    tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not in rows, index, lists, previews, exports, logs, nor in another thread's request."""
+    canary = "CANARY-77fe"
+    given = {"private": {"memoryMode": "disabled", "memoryUse": False}, "ephemeral": {}}[kind]
+    caplog.set_level("DEBUG")
+    async with ResponsesServer() as model:
+        config = provider_config(model.base_url)
+        async with serving(tmp_path, config=config) as home, home.wire.client("pair") as client:
+            publish(home, "# Summary\n- MEMORY-LINE\n")
+            thread = await started(client, ephemeral=kind == "ephemeral", **given)
+            await said(client, thread, f"remember that my word is {canary}")
+            await said(client, thread, f"fail with an error about {canary}")
+            seen = len(client.frames)
+            other = await started(client)
+            await said(client, other, "hello")
+            assert canary not in model.requests[-1].text
+            for method, params in (
+                ("thread/list", {}),
+                ("thread/list", {"searchTerm": canary}),
+                ("thread/loaded/list", {}),
+                ("memory/search", {"query": canary}),
+                ("memory/overview", {}),
+                ("memory/export", {"folder": str(tmp_path / "exported")}),
+                ("thread/memory/read", {"threadId": other}),
+                ("thread/memory/report", {"threadId": thread}),
+            ):
+                if (method, kind) != ("thread/memory/report", "ephemeral"):
+                    await client.request(method, params)
+            assert canary not in str(client.frames[seen:])
+            assert all(not one.structured for one in model.requests)
+        async with serving(tmp_path, config=config) as home, home.wire.client("pair") as client:
+            assert canary not in str(await client.request("thread/list", {}))
+    assert canary not in caplog.text
+    places = {path for path, data in files_below(tmp_path).items() if canary.encode() in data}
+    assert all(path.startswith("home/sessions/") for path in places)
+    assert len(places) == (1 if kind == "private" else 0)
 
 
 @pytest.mark.requirement("FR-F15")

@@ -50,7 +50,7 @@ async def asked(client: WireClient, **params: Any) -> str:
     return thread
 
 
-@pytest.mark.requirement("MR-9-1", "FR-R8")
+@pytest.mark.requirement("MR-9-1", "MR-9-3", "FR-R8")
 async def test_tools_and_section_follow_the_settings_of_each_thread(tmp_path: Path) -> None:
     """The four in their order in one namespace, or none; with the section, or without."""
     async with ResponsesServer() as model:
@@ -67,8 +67,7 @@ async def test_tools_and_section_follow_the_settings_of_each_thread(tmp_path: Pa
                 await asked(client, config=given)
                 request = model.requests[-1]
                 ours = [one for one in request.tool_names if one.startswith("memories.")]
-                assert [one for one in ours if one in FOUR] == tools, given
-                assert bool(ours) is bool(tools)
+                assert ours == ([*tools, "memories.recall"] if tools else []), given
                 parts = sections(request)
                 assert len(parts) == int(told), given
                 if told:
@@ -78,6 +77,30 @@ async def test_tools_and_section_follow_the_settings_of_each_thread(tmp_path: Pa
                     assert SUMMARY.strip().splitlines()[3] not in request.text
 
 
+@pytest.mark.requirement("FR-R8")
+async def test_a_client_that_brings_a_memory_tool_of_its_own_keeps_it(tmp_path: Path) -> None:
+    """It is offered beside ours or alone, and the text about memory is the same without it."""
+    theirs = {
+        "type": "function",
+        "name": "remember",
+        "description": "Keep something in the notebook of this editor.",
+        "inputSchema": {"type": "object", "properties": {}},
+    }
+    async with ResponsesServer() as model:
+        config = provider_config(model.base_url)
+        async with serving(tmp_path, config=config) as home, home.wire.client("pair") as client:
+            publish(home, "v1")
+            for given in ({}, {"memories.dedicated_tools": False}):
+                await asked(client, config=given)
+                without = model.requests[-1]
+                await asked(client, config=given, dynamicTools=[theirs])
+                request = model.requests[-1]
+                assert set(request.tool_names) - set(without.tool_names) == {"remember"}
+                assert sections(request) == sections(without) != []
+                assert "remember`" not in "".join(sections(request))
+
+
+@pytest.mark.requirement("MR-9-5")
 async def test_each_version_reads_its_own_summary_alone(tmp_path: Path) -> None:
     """No fall back from v2 to v1, and the version of a thread stays its own."""
     async with ResponsesServer() as model:

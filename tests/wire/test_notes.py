@@ -1,4 +1,7 @@
-"""Remember and correct over the wire: kept word for word, in force for the next thread."""
+"""Remember and correct over the wire: kept word for word, in force for the next thread.
+
+Longer than the habit: all that may become of a note, over one way in.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -152,7 +155,7 @@ async def test_whatever_the_words_the_name_is_ours(tmp_path: Path) -> None:
         "..",
         "~/.ssh/config",
         "x" * 5_000,
-        "\u202e\u200b",
+        "\u202e\u200bword",
         "C:\\windows\\system32",
         "same words",
         "same words",
@@ -228,6 +231,43 @@ async def test_a_stale_base_is_refused_with_what_stands_there_now(tmp_path: Path
         assert error["data"]["kind"] == "staleBase"
         assert OLD in error["data"]["current"]["text"]
         assert len(texts(home.home)) == 2
+
+
+@pytest.mark.requirement("FR-F1", "FR-S8", "P13")
+async def test_of_several_corrections_of_one_thing_the_last_alone_holds(tmp_path: Path) -> None:
+    """Within one second too, of a note and of a line; who saw an older one is refused."""
+    async with attached(tmp_path) as (home, client):
+        await learned(client)
+        note = await client.request("memory/remember", {"text": "The API listens on 8080"})
+        for target in (note["noteId"], place_of(home.home, OLD)):
+            for words in ("zebra 8081", "yak 8082", "aardvark 8083"):
+                await client.request("memory/correct", {"id": target, "text": words})
+            found = await client.request("memory/search", {"query": "zebra yak aardvark"})
+            assert [hit["text"] for hit in found["hits"]] == ["aardvark 8083"]
+            thread = await started(client)
+            await said(client, thread, "hello")
+            report = await client.request("thread/memory/report", {"threadId": thread})
+            assert report["corrections"] == 1
+            for one in sorted((home.home.memories("v1") / NOTES).glob("*-correct-*")):
+                one.unlink()
+        one = await client.request("memory/correct", {"id": note["noteId"], "text": "It is 9"})
+        stale = {"id": note["noteId"], "text": "It is 10", "base": note["base"]}
+        error = await error_of(client, "memory/correct", stale)
+        assert error["data"]["current"] == {"base": one["base"], "text": "It is 9"}
+        await client.request("memory/correct", {**stale, "base": one["base"]})
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\0", "\u200b\u2060"])
+async def test_what_nobody_could_see_is_no_note(text: str, tmp_path: Path) -> None:
+    """A correction that says nothing would hide what it corrects."""
+    async with attached(tmp_path) as (home, client):
+        note = await client.request("memory/remember", {"text": "use tabs"})
+        for method, params in (
+            ("memory/remember", {"text": text}),
+            ("memory/correct", {"id": note["noteId"], "text": text}),
+        ):
+            assert (await error_of(client, method, params))["code"] == -32600
+        assert len(texts(home.home)) == 1
 
 
 async def test_a_line_that_moved_is_found_again_by_its_digest(tmp_path: Path) -> None:

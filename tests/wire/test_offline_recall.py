@@ -37,7 +37,10 @@ async def test_a_question_is_answered_from_a_file_of_any_form_with_its_place(
             (entry,) = one["memoryCitation"]["entries"]
             assert entry["path"] == "team.md" and entry["lineStart"] == 7
         assert answers[0]["text"] == answers[1]["text"]
-        reads = (await client.request("memory/overview", {}))["reads"]
+        view = await client.request("memory/overview", {})
+        told = [note for note in view["notes"] if "team.md" in note]
+        assert len(told) == 1 and "is not part of the summary; found by list, read" in told[0]
+        reads = view["reads"]
         calls = [one["labels"]["tool"] for one in reads if one["name"] == "memories.tool.call"]
         assert "memories/recall" in calls
         thread = await started(client)

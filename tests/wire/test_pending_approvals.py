@@ -196,3 +196,25 @@ async def test_a_stop_takes_the_question_back_and_refuses_ended_turns(
         await client.request("thread/loaded/list", {})
         assert len([one for one in client.frames if one.get("method") == METHODS[what]]) == 1
         assert not scene.acted(what)
+
+
+@pytest.mark.parametrize("method", ["thread/archive", "thread/delete"])
+@pytest.mark.parametrize("kind", KINDS)
+async def test_who_waits_for_a_turn_hears_of_its_end_when_its_thread_goes(
+    kind: Kind, method: str, tmp_path: Path
+) -> None:
+    """The question is taken back, the turn ends once, and only then is the thread gone."""
+    async with _scene(tmp_path) as scene, scene.home.wire.client(kind) as client:
+        thread = await scene.thread(client)
+        turn = await scene.asks(client, thread, "commandExecution")
+        asked = await client.server_request(COMMAND)
+        async with scene.home.wire.client("pair") as other:
+            await other.request(method, {"threadId": thread})
+        told = {"thread/archive": "thread/archived", "thread/delete": "thread/deleted"}[method]
+        assert await client.notification(told) == {"threadId": thread}
+        [resolved] = client.notifications("serverRequest/resolved")
+        assert resolved["params"] == {"threadId": thread, "requestId": asked["id"]}
+        [ended] = client.notifications("turn/completed")
+        assert ended["params"]["turn"]["id"] == turn
+        assert ended["params"]["turn"]["status"] == "interrupted"
+        assert not scene.acted("commandExecution")

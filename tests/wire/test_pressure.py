@@ -17,7 +17,7 @@ from server.wire.transport import TOO_SLOW
 from state.ids import ThreadId
 from tests.support.small_server import SmallServer
 from tests.support.wire import KINDS, WAIT_S, Kind, WireClient, wired
-from tests.support.wire_links import Link
+from tests.support.wire_links import Link, WebSocketLink
 
 THREAD = ThreadId("t")
 NOTICE = ThreadIdNotice(thread_id="t")
@@ -107,6 +107,7 @@ async def test_a_client_that_never_reads_is_closed_and_holds_up_nobody(
         assert received < sent
 
 
+@pytest.mark.requirement("MR-9-27")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_too_many_requests_at_once_are_answered_as_overload(
     kind: Kind, tmp_path: Path
@@ -221,6 +222,24 @@ async def test_a_client_that_leaves_frees_all_it_held(kind: Kind, tmp_path: Path
         await settled(lambda: len(asyncio.all_tasks()) <= before)
         assert server.named == ["n"]
     gc.collect()  # a transport left open would warn here
+
+
+@pytest.mark.parametrize("kind", ["websocket", "unix-websocket"])
+@pytest.mark.requirement("FR-T17")
+async def test_a_peer_that_answers_no_more_frees_all_it_held(kind: Kind, tmp_path: Path) -> None:
+    """Its connection stands, but nothing comes from it, as where packets are dropped."""
+    server = SmallServer(limits=WireLimits(ping_interval_s=0.05, ping_timeout_s=0.05))
+    async with (
+        wired(server.connect, tmp_path, limits=server.limits) as wire,
+        wire.link(kind) as link,
+    ):
+        await listening(link)
+        assert server.hub.subscribers(THREAD) == 1
+        assert isinstance(link, WebSocketLink)
+        link.fall_silent()
+        await settled(lambda: server.hub.peers == ())
+        assert server.hub.subscribers(THREAD) == 0
+        link.wake()
 
 
 @pytest.mark.parametrize("kind", ["websocket", "unix-websocket", "relay"])

@@ -92,6 +92,47 @@ CUES: dict[str, re.Pattern[str]] = {
         r"|floskel\w*|réponses?|explications?|explique\w*|résum\w+|excuse\w*|politesse|respuestas?"
         r"|expli\w+|resum\w+|disculp\w*|texto|bullet\w*|stichpunkt\w*|puces)\b|回答|回复|解释|说明|总结|废话"
     ),
+    "talk": re.compile(
+        r"\b(?:lectures?|recaps?|jargon|acronyms?|abbreviations|small ?talk|pleasantries|flattery"
+        r"|filler|plain (?:words|paragraphs|language|english)|simple (?:words|english)"
+        r"|layman\w*|tl;?dr|bluntly|straight (?:out|up)|praise|fachbegriff\w*|fachchinesisch"
+        r"|höflichkeit\w*|gerede|sie-form|duz\w*|siez\w*|beim (?:sie|du)"
+        r"|récaps?|blabla|tutoi\w*|tutoye\w*|vouvo\w+|droit au but|langage"
+        r"|termes? techniques?|rodeos|jerga|tecnicismos|cháchara|tuté\w+|tute\w+|de usted"
+        r"|al grano|palabras (?:sencillas|técnicas)|en cristiano)\b"
+        r"|原理|结论|客套|啰嗦|术语|黑话|大白话|讲细|语气|称呼|一句话|重点|直说"
+    ),
+    "asks first": re.compile(
+        r"\b(?:plan|proposal|propose|diagnosis|diff|options?|outline) first\b|\bdon't guess\b"
+        r"|\bask(?:ing)? (?:me )?(?:first|before)\b|\b(?:before|until|unless|after) (?:you|i)"
+        r"(?:'ve)? (?:\w+ )?(?:touch|change|edit|code|start|write|run|do|say|said|ok|approve|nod"
+        r"|ask|add|show)\w*|\b(?:wait for|without) (?:my|me|asking)\b|\bmy (?:go|ok|yes|approval)\b"
+        r"|\b(?:erst|zuerst|vorher) (?:\w+ ){0,3}(?:plan|vorschl\w+|frag\w*|zeig\w*|tipp)\b"
+        r"|\bbevor du\b|\bfrag (?:mich )?(?:vorher|erst|lieber)\b|\bohne (?:mich )?(?:zu )?frag\w*"
+        r"|\bavant (?:de|que tu|que vous)\b|\bsans (?:que je|me|mon)\b|\bj'approuve\b"
+        r"|\bdemande\w*(?:-moi)? (?:d'abord|avant)\b|\b(?:plan|diff) d'abord\b"
+        r"|\bantes de (?:tocar|cambiar|editar|escribir|borrar|ejecutar|que|decir\w*|hacer)\b"
+        r"|\bsin (?:preguntar\w*|consultar\w*|que (?:te )?lo pida)\b|\bpregúntame\b"
+        r"|先问|先说|先跟我|先给我|再动手|别猜|等我|不要自己|别自己|没说的"
+    ),
+    "unasked": re.compile(
+        r"\b(?:unasked|unprompted|(?:didn't|did not|haven't|not) ask(?:ed)? (?:for|you)|nobody"
+        r" asked|on your own|by yourself|only what(?:'s| is| i)|nothing else|leave (?:\w+ )?alone"
+        r"|ungefragt|von (?:dir )?allein|von selbst|keiner gefragt|im auftrag|sonst nichts"
+        r"|rien d'autre|pas demandé|de toi-même|touche pas|touchez pas|sans qu'on"
+        r"|no (?:te )?(?:lo )?pedí|por tu cuenta|no toques|nada más|solo lo que)\b"
+        r"|没让你|没说的|多余|自作主张|顺手"
+    ),
+    "wherever": re.compile(
+        r"\b(?:here as (?:elsewhere|anywhere)|here and (?:elsewhere|anywhere)|not just here"
+        r"|whatever (?:we|i|you)(?:'re)?|wherever|any (?:job|work|repo|language|project)"
+        r"|every job|in everything|all the (?:answers|work)|everything you (?:send|write|give|do)"
+        r"|how i work|the way i work|for me|my (?:eyes|taste|habit)|hier wie (?:anderswo|überall)"
+        r"|egal (?:wo|was|welch\w+|woran)|bei allem|für alles|grundsätzlich|so arbeite ich"
+        r"|ici comme ailleurs|partout où|pour tout|valable (?:pour tout|partout)|où que"
+        r"|quoi qu'on|ni aquí ni|en ningún sitio|en todos lados|para todo|sea lo que sea"
+        r"|como siempre conmigo)\b|我在哪|哪个项目|不管哪|不管什么|一直这个习惯|我的习惯"
+    ),
     "yourself": re.compile(
         r"\byourself\b|\bon your own\b|\b(?:i|we)(?:'ll)? (?:do|run|push|merge|apply|deploy)\b"
         r"|\b(?:mache?|pushe|deploye) ich\b|\bselbst\b|\btoi-même\b|\bde ton côté\b|\btú solo\b"

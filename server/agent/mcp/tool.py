@@ -10,6 +10,7 @@ from typing import Any
 from server.agent.approvals import ApprovalPolicy, policy_of
 from server.agent.mcp.connection import McpConnection
 from server.agent.mcp.values import McpFailed, McpResult, McpTool
+from server.agent.tools.base import read_arguments
 from server.agent.tools.stage import Elicitation, Stage, ToolCall, ToolResult
 from server.mcp_settings import Approval
 
@@ -163,7 +164,7 @@ def _data_url(part: Mapping[str, Any]) -> str:
 
 def _arguments(text: str) -> dict[str, Any] | str:
     try:
-        value = json.loads(text) if text.strip() else {}
+        value = read_arguments(text)
     except ValueError as error:
         return f"failed to parse function arguments: {error}"
     return value if isinstance(value, dict) else "failed to parse function arguments: no object"

@@ -6,6 +6,7 @@ a key.
 """
 
 import asyncio
+import gc
 import importlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from server.agent.models.response_events import status_failed
 from server.agent.models.sse import EventTooLong, SseReader
 from server.settings import OPENAI, OPENAI_BASE_URL, ProviderSettings
 from state.clock import Clock
+from state.rollouts.packed import exact
 
 if TYPE_CHECKING:
     import openai
@@ -301,7 +303,8 @@ async def _encoded(body: Mapping[str, Any], items: int) -> bytes:
     """The body as JSON; a long conversation is encoded in a thread."""
     if items < LARGE_ITEMS:
         return orjson.dumps(body)
-    return await asyncio.to_thread(orjson.dumps, body)
+    # Held as long as the model answers, so without the room that the encoder left.
+    return exact(await asyncio.to_thread(orjson.dumps, body))
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
@@ -316,7 +319,16 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 
 def _load() -> None:
-    importlib.import_module("httpx2")
-    importlib.import_module("openai")
-    # Submodules load at first use, which would otherwise fall into the first call.
-    importlib.import_module("openai.resources.responses")
+    # A hundred thousand objects, nearly all to stay: a look for garbage among them, while they come
+    # or later, keeps the interpreter from everybody for a fifth of a second and more.
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        importlib.import_module("httpx2")
+        importlib.import_module("openai")
+        # Submodules load at first use, which would otherwise fall into the first call.
+        importlib.import_module("openai.resources.responses")
+        gc.freeze()
+    finally:
+        if collects:
+            gc.enable()

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from server.agent.errors import OVERLOADED_STATUSES, ProviderFailed
+from server.agent.json_bounds import why_not_writable
 from server.agent.models.base import (
     Completed,
     FreeCallDelta,
@@ -96,7 +97,8 @@ def _model_event(
             return _started(raw.get("item"))
         case "response.output_item.done":
             item = raw.get("item")
-            return OutputItem(item=meant_item(item, tools)) if isinstance(item, Mapping) else None
+            usable = usable_item(item) if isinstance(item, Mapping) else None
+            return None if usable is None else OutputItem(item=meant_item(usable, tools))
         case "response.reasoning_summary_text.delta":
             index = raw.get("summary_index")
             return ReasoningDelta(
@@ -123,6 +125,44 @@ def _model_event(
             raise failed(_mapping(raw.get("error")) or raw, rate_limits)
         case _:
             return None
+
+
+def usable_item(item: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """An output item as it can be read, kept and told; None where nothing of it can.
+
+    Servers that only resemble the API leave lists out, put words in their place, or nest what
+    nobody could write again. What is sound in an item is not lost for what is not.
+    """
+    type_ = item.get("type")
+    if not isinstance(type_, str):
+        return None
+    usable = dict(item)
+    if type_ == "message":
+        usable["content"] = _parts(item.get("content"))
+    if type_ == "reasoning":
+        usable["summary"] = _parts(item.get("summary"))
+        if item.get("content") is not None:
+            usable["content"] = _parts(item["content"])
+    if why_not_writable(usable) is None:
+        return usable
+    lists = {key: usable[key] for key in ("content", "summary") if key in usable}
+    return _plain_of(usable) | {
+        key: [_plain_of(part) for part in parts] if isinstance(parts, list) else None
+        for key, parts in lists.items()
+    }
+
+
+def _parts(parts: Any) -> list[Mapping[str, Any]]:
+    """Those parts of a message or a thought that are some."""
+    return [
+        part
+        for part in (parts if isinstance(parts, list) else ())
+        if isinstance(part, Mapping) and isinstance(part.get("text", ""), str)
+    ]
+
+
+def _plain_of(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: one for key, one in value.items() if isinstance(one, str | bool)}
 
 
 def _started(item: Any) -> ModelEvent | None:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from server.agent.json_bounds import why_not_writable
 from server.agent.tools.stage import StagedTool
 from state.policy.budget import truncate_middle_bytes
 
@@ -158,4 +159,23 @@ def _shortened(value: Any, share: int) -> Any:
         if short != value:
             short["truncated"] = True
         return short
+    return value
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def read_arguments(text: str) -> Any:
+    """The arguments of a call that is shown to clients as the model wrote it; {} for no text.
+
+    Raises: ValueError for what is no JSON, and for what nobody could write as JSON again, such as
+    what is nested very deeply: an item that holds it could never be sent.
+    """
+    try:
+        value = json.loads(text, parse_constant=_no_number) if text.strip() else {}
+    except RecursionError as error:
+        raise ValueError(f"they cannot be written as JSON: {error}") from error
+    if (reason := why_not_writable(value)) is not None:
+        raise ValueError(f"they cannot be written as JSON: {reason}")
     return value

@@ -1,10 +1,9 @@
 """Tools that the client offered when it began the thread, and runs itself."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from server.agent.tools.base import ToolSet
+from server.agent.tools.base import ToolSet, read_arguments
 from server.agent.tools.stage import Part, Stage, ToolCall, ToolResult
 
 
@@ -37,7 +36,7 @@ class ClientTool:
     async def run(self, call: ToolCall, stage: Stage) -> ToolResult:
         """Let the client run it; its result is an ordinary output, as in the original."""
         try:
-            arguments = json.loads(call.text) if call.text.strip() else {}
+            arguments = read_arguments(call.text)
         except ValueError as error:
             return ToolResult(content=f"failed to parse function arguments: {error}")
         body: dict[str, Any] = {

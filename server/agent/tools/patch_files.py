@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
+from server.agent.plain_file import NotPlain, read_plain
 from server.agent.tools.patch import (
     AddFile,
     DeleteFile,
@@ -19,7 +20,6 @@ from server.agent.tools.patch import (
     UpdateFile,
     apply_hunks,
 )
-from server.agent.tools.plain_file import NotPlain, read_plain
 
 FILE_BYTES_MAX = 16 * 1_048_576
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from server.agent.errors import ThreadClosing
-from server.agent.inputs import Admitted
+from server.agent.forking import stored_history
+from server.agent.inputs import Admitted, ForkOptions
 from server.agent.live_thread import LiveThread
 from server.agent.loop import TurnRun
 from state.rollouts.history import read_history
+from state.rollouts.items import RecordedTurn
+from state.rollouts.prefix import Cut, boundary_of, cut_back
 from state.rollouts.store import RolloutWriter
 from tests.support.scripted_model import Bench, call, done, message, said
 
@@ -23,9 +26,13 @@ def _path(bench: Bench, thread: LiveThread) -> Path:
 
 def _words(bench: Bench, thread: LiveThread) -> list[tuple[str, str]]:
     """What a process that begins now would show as said: the turn and the words."""
+    return _said_in(read_history(_path(bench, thread)).turns)
+
+
+def _said_in(turns: Sequence[RecordedTurn]) -> list[tuple[str, str]]:
     return [
         (turn.turn_id, item.body["content"][0]["text"])
-        for turn in read_history(_path(bench, thread)).turns
+        for turn in turns
         for item in turn.items
         if item.type == "userMessage"
     ]
@@ -194,3 +201,35 @@ async def test_items_put_into_a_new_thread_make_its_file(bench: Bench) -> None:
     assert "put in" in str(request.input) and "environment_context" in str(request.input)
     again = read_history(_path(bench, resumed))
     assert [len(turn.items) for turn in again.turns] == [2]
+
+
+@pytest.mark.requirement("P11")
+async def test_a_turn_that_is_taken_back_takes_its_note_along(bench: Bench) -> None:
+    """Out of the thread's own file, and out of forks that end before it."""
+    thread = await bench.thread()
+    await bench.say(thread, "one")
+    gate = asyncio.Event()
+    bench.provider.script([gate, *message("NOTES"), done()])
+    bench.provider.asked.clear()
+    compaction = thread.compact()
+    assert isinstance(compaction, Admitted)
+    compaction.begin()
+    await bench.provider.asked.wait()
+    behind = await _admitted(thread, "two")
+    await behind.kept()
+    behind.begin()
+    gate.set()
+    await bench.until_ended(behind.turn_id)
+    assert thread.row is not None
+    options = ForkOptions(cut=Cut(through=compaction.turn_id))
+    fork = await bench.live.fork(thread.row, options)
+    assert [text for _, text in _said_in(fork.history())] == ["one"]
+    path = _path(bench, thread)
+    boundary = boundary_of(path, Cut(before=behind.turn_id), find_base=lambda _: None)
+    assert boundary is not None and len(boundary.notes) == 1
+    async with bench.live.parted(thread.id):
+        cut_back(path, boundary, timestamp="2026-01-01T00:00:00.000Z")
+    assert [text for _, text in _words(bench, thread)] == ["one"]
+    assert '"two"' not in path.read_text("utf-8")
+    found = await stored_history(bench.state, fork.draft)
+    assert [text for _, text in _said_in(found.turns)] == ["one"]

@@ -1,11 +1,8 @@
 """The ports of learning over a provider behind a real HTTP server."""
 
 import json
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -121,31 +118,6 @@ async def test_an_extraction_is_one_call_without_tools_and_with_the_schema(
     assert request.body["model"] == "small" and request.body["reasoning"]["effort"] == "low"
     assert request.body["service_tier"] == "flex"
     assert request.user_texts == ["the transcript"]
-
-
-@pytest.mark.requirement("FR-T21")
-def test_a_provider_that_is_asked_for_its_models_first_is_loaded_off_the_loop() -> None:
-    """Loading the client library takes a third of a second, in which nobody would be answered."""
-    program = (
-        "import asyncio, sys, threading\n"
-        "from server.agent.limits import ModelLimits\n"
-        "from server.agent.models.openai_responses import OpenAIResponses\n"
-        "from server.settings import ProviderSettings\n"
-        "from state.clock import SystemClock\n"
-        "loaded = {}\n"
-        "class Seen:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name in ('openai', 'httpx2'):\n"
-        "            loaded[name] = threading.current_thread() is threading.main_thread()\n"
-        "sys.meta_path.insert(0, Seen())\n"
-        "settings = ProviderSettings(\n"
-        "    name='mock', base_url='http://127.0.0.1:9/v1', wire_api='responses')\n"
-        "provider = OpenAIResponses(settings, clock=SystemClock(), limits=ModelLimits())\n"
-        "assert asyncio.run(provider.listed()) is None\n"
-        "assert loaded == {'openai': False, 'httpx2': False}, loaded\n"
-    )
-    root = Path(__file__).resolve().parents[3]
-    subprocess.run([sys.executable, "-c", program], cwd=root, check=True, timeout=60)
 
 
 async def test_a_model_of_another_provider_is_not_asked_for_here(

@@ -1,11 +1,14 @@
 """A model that is overloaded gives way to another one that the settings name, never in silence."""
 
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
 from server.agent.errors import ProviderFailed
 from server.agent.events import ErrorTold, TurnCompleted, TurnFailed, Warned
+from server.agent.models.base import ModelEvent, ModelRequest
+from server.agent.models.fallback import stream_with_fallbacks
 from tests.support.scripted_model import Bench, call, done, live_bench, message
 
 ATTEMPTS = 5
@@ -93,3 +96,20 @@ async def test_without_such_a_setting_the_turn_fails_as_before(tmp_path: Path) -
         bench.provider.script(*[[_busy()]] * ATTEMPTS)
         assert isinstance(await bench.say(thread, "hello"), TurnFailed)
         assert not [one for one in bench.events if isinstance(one, Warned)]
+
+
+async def test_a_call_that_ends_without_an_event_is_told_as_it_is() -> None:
+    """Neither an error of another kind, nor a reason to ask another model."""
+
+    async def silent(request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        return
+        yield  # a generator, though an empty one
+
+    rerouted: list[str] = []
+    events = stream_with_fallbacks(
+        silent,
+        ModelRequest(model=OWN, instructions="", input=()),
+        fallbacks=("second",),
+        tell=lambda failed, model, instead: rerouted.append(instead),
+    )
+    assert [event async for event in events] == [] == rerouted

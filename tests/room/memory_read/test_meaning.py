@@ -224,6 +224,30 @@ async def test_after_a_kill_the_work_goes_on_where_it_was(
         await state.close()
 
 
+async def test_a_question_to_an_empty_memory_loads_nothing(home: Home) -> None:
+    """The arithmetic alone takes a tenth of a second, and there is nothing to reckon with."""
+    code = (
+        "import asyncio, pathlib, sys\n"
+        "from state.clock import SystemClock\n"
+        "from state.home import Home\n"
+        "from state.recovery import open_state\n"
+        "from tests.support.meaning import StemEmbedder, meaning\n"
+        "async def ask():\n"
+        "    home = Home(pathlib.Path(sys.argv[1]))\n"
+        "    state = await open_state(home, SystemClock(), 'asking')\n"
+        "    async with meaning(state, StemEmbedder()) as opened:\n"
+        "        reply = await opened.search.search('who sings', version='v1')\n"
+        "        print(reply.hits, 'numpy' in sys.modules)\n"
+        "    await state.close()\n"
+        "asyncio.run(ask())\n"
+    )
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", code, str(home.root), cwd=ROOT, stdout=asyncio.subprocess.PIPE
+    )
+    told, _ = await child.communicate()
+    assert told.decode().strip() == "() False"
+
+
 async def _vectors(state: State) -> set[bytes]:
     rows = await state.database.glance(Query("test", "select windows from search_vectors"))
     return {bytes(row["windows"]) for row in rows}

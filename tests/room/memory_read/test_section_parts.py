@@ -142,7 +142,7 @@ def test_pointers_in_doubt_are_told_below_the_summary(
     assert "Pointers above" not in section(home).parts[0]
 
 
-@pytest.mark.requirement("FR-R8")
+@pytest.mark.requirement("FR-R8", "FR-R13", "FR-R17")
 @pytest.mark.parametrize("version", ["v1", "v2"])
 @pytest.mark.parametrize("dedicated_tools", [True, False])
 @pytest.mark.parametrize("with_summary", [True, False])

@@ -7,6 +7,7 @@ import pytest
 from memory_read.semantic.filling import VectorFilling
 from memory_read.semantic.meaning import Meaning
 from memory_read.semantic.minilm import missing_modules
+from memory_read.withheld import OPEN
 from server.cli.doctor import search_check
 from server.searching import SemanticSearch, searching_of
 from server.settings import load_settings
@@ -43,13 +44,13 @@ async def test_a_person_is_told_how_many_pieces_have_vectors(state: State, memor
 async def test_the_setting_switches_it_off(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then, and without the extra, search goes by words and doctor says so."""
     off = load_settings(state.home)
-    found, _ = searching_of(off, state, lambda told: None)
+    found, _ = searching_of(off, state, OPEN, lambda told: None)
     assert found.semantic is None
     check = search_check(off)
     assert (check.ok, check.found) == (True, "by words; by meaning is switched off")
     monkeypatch.setenv("MEMORYD_SEMANTIC_SEARCH", "on")
     on = load_settings(state.home)
-    found, _ = searching_of(on, state, lambda told: None)
+    found, _ = searching_of(on, state, OPEN, lambda told: None)
     assert (found.semantic is None) is WITHOUT_EXTRA
     check = search_check(on)
     assert check.ok

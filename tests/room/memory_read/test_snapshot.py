@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from memory_read.snapshot import MemorySnapshot
+from memory_read.withheld import OPEN
 from state.home import Home
 
 
@@ -13,11 +14,11 @@ def test_files_that_somebody_put_there_are_listed_with_the_reason(home: Home, me
     """They are found by the tools, and not in the summary."""
     (memory / "my-rules.md").write_text("rule")
     (memory / "raw_memories.md").write_text("ours")
-    found = MemorySnapshot(home, "v1").stray_files()
+    found = MemorySnapshot(home, "v1", OPEN).stray_files()
     assert [(one.path, "tools" in one.reason or "search" in one.reason) for one in found] == [
         ("my-rules.md", True)
     ]
-    assert MemorySnapshot(home, "v2").stray_files() == ()
+    assert MemorySnapshot(home, "v2", OPEN).stray_files() == ()
 
 
 def test_notes_that_are_no_text_are_passed_over(home: Home, memory: Path) -> None:
@@ -29,5 +30,5 @@ def test_notes_that_are_no_text_are_passed_over(home: Home, memory: Path) -> Non
     (notes / "2026-11-29T10-00-02-c.md").symlink_to("/etc/hostname")
     (notes / "2026-11-29T10-00-03-d.txt").write_text("not a note")
     (notes / "2026-11-29T10-00-04-e.md").write_text("good")
-    found = MemorySnapshot(home, "v1").pending_notes()
+    found = MemorySnapshot(home, "v1", OPEN).pending_notes()
     assert [note.path for note in found] == ["extensions/ad_hoc/notes/2026-11-29T10-00-04-e.md"]

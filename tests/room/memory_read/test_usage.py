@@ -16,7 +16,7 @@ async def used(state: State, number: int, version: str = "v1") -> tuple[int, int
     return found.usage_count, found.last_usage_ms
 
 
-@pytest.mark.requirement("FR-R10")
+@pytest.mark.requirement("FR-R10", "MR-9-10", "MW-8.1-usage")
 async def test_each_cited_thread_is_counted_once_for_a_message(state: State) -> None:
     """Spellings of one id are one; unknown ids and other words change nothing."""
     async with state.database.writing() as tx:

@@ -16,6 +16,7 @@ from state.workspace.trees import special_files
 from tests.support.clock import ManualClock
 from tests.support.consolidation import contents, job_of, phase2_of, put_output
 from tests.support.consolidators import ScriptedConsolidator, write_well
+from tests.support.faults import RecordedSteps
 from tests.support.learning import Announced, opened
 
 DAY_S = 86_400
@@ -168,3 +169,24 @@ async def test_special_files_are_passed_over_and_named(state: State, tmp_path: P
     assert b"make check" in seen["MEMORY.md"]
     assert all(b"secret plan" not in data for data in seen.values())
     assert outside.read_text() == "the secret plan"
+
+
+@pytest.mark.requirement("FR-C1", "FR-S16")
+async def test_a_folder_that_is_pulled_away_under_a_run_is_told_and_made_anew(
+    state: State, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is nobody's fault here: a reason, no traceback, and the next run begins from nothing."""
+    await put_output(state, "the checks run with make check")
+    steps = RecordedSteps("phase2/staged", lambda: removed(folder(state)))
+    agent = ScriptedConsolidator(write_well)
+    report = await phase2_of(state, agent, steps=steps).run(ignore_cooldown=True)
+    assert (report.status, report.reason) == (
+        "failed",
+        "workspace_unsafe: it has no readable baseline",
+    )
+    assert not any(record.exc_info for record in caplog.records)
+    assert "no readable baseline" in caplog.text
+    state.clock.advance(DAY_S)  # type: ignore[attr-defined]  # the clock is the test's
+    again = await phase2_of(state, agent).run(ignore_cooldown=True)
+    assert again.status == "published"
+    assert b"make check" in contents(folder(state))["MEMORY.md"]

@@ -113,6 +113,27 @@ async def test_the_withdrawal_alone_needs_no_model_and_overtakes_whoever_consoli
     assert holding(memory.folder, CANARY) == []
 
 
+@pytest.mark.requirement("FR-F4", "MW-9-24")
+@pytest.mark.parametrize("version", ["v1", "v2"])
+@pytest.mark.parametrize("how", GOING)
+async def test_a_thread_whose_recap_a_person_deleted_is_taken_out_all_the_same(
+    state: State, how: str, version: str
+) -> None:
+    """What was made of it stands in the artefacts, whether or not its recap still does."""
+    memory = await remembered(state, version)
+    recaps = (memory.folder / "rollout_summaries").glob("*.md")
+    (of_it,) = (one for one in recaps if memory.going in one.read_text())
+    of_it.unlink()
+    (memory.folder / "raw_memories.md").unlink(missing_ok=True)
+    await GOING[how](state, memory.going)
+    phase2 = phase2_for(state, version, ScriptedConsolidator(write_both))
+    report = await phase2.take_out()
+    assert report is not None and report.withdrawn
+    assert holding(memory.folder, CANARY) == []
+    assert "small" in (memory.folder / "memory_summary.md").read_text()
+    assert await phase2.take_out() is None, "there is no more to take out"
+
+
 @pytest.mark.requirement("FR-F4", "MW-9-13")
 @pytest.mark.parametrize("how", GOING)
 @pytest.mark.parametrize(

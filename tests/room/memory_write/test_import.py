@@ -1,4 +1,7 @@
-"""Bringing in sessions that another home recorded."""
+"""Bringing in sessions that another home recorded.
+
+Longer than the habit: what one import may meet is read side by side.
+"""
 
 import hashlib
 import json
@@ -148,6 +151,19 @@ async def test_a_grown_source_replaces_an_untouched_copy(state: State, source: P
     found = await known_row(state)
     assert len(read_history(state.home.root / found.rollout_path).turns) == 2
     assert (found.memory_mode, found.name) == ("disabled", "mine")
+
+
+async def test_a_session_that_its_program_barred_since_is_barred_here_too(
+    state: State, source: Path
+) -> None:
+    """Whatever our settings say: it is that program's word on its own session."""
+    importer = SessionImport(state)
+    assert (await importer.run(source)).barred == 0
+    file = session_files(source)[0]
+    file.write_bytes(file.read_bytes() + jsonl(session_meta(memory_mode="polluted")))
+    report = await importer.run(source)
+    assert (report.updated, report.barred) == (1, 1)
+    assert (await known_row(state)).memory_mode == "polluted"
 
 
 async def test_a_thread_that_went_on_here_is_told_and_not_replaced(

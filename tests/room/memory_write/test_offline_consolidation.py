@@ -139,6 +139,17 @@ async def test_the_summary_has_its_first_line_its_headings_and_every_group(folde
     assert {"### /w/shop", "### /w/blog", "#### 2026-11-01", "#### 2026-11-09"} <= set(lines)
 
 
+async def test_older_topics_of_one_folder_stand_under_one_heading(folder: Folder) -> None:
+    """However many days they come from."""
+    days = range(1, 9)
+    tools = ("tabs", "vim", "ruff", "mypy", "pnpm", "make", "hugo", "htmx")
+    folder.hears(*((day, "/w/shop", [f"I prefer {tools[day - 1]}."]) for day in days))
+    _, summary = await folder.consolidate()
+    older = summary.partition("### Older Memory Topics")[2]
+    assert older.count("#### /w/shop") == 1
+    assert older.count("- desc: ") == len(days) - 3
+
+
 async def test_the_same_inputs_give_the_same_bytes(folder: Folder) -> None:
     """Also when the files are made anew elsewhere, and when nothing changed."""
     folder.hears(
@@ -187,11 +198,13 @@ async def test_notes_are_worked_in_with_their_tag_and_may_take_things_out(folder
     folder.hears((1, "/w/shop", ["I live in Paris.", "I prefer small commits."]))
     folder.noted("2026-11-20T10-00-00-vim.md", "I use vim.\n")
     folder.noted("2026-11-21T10-00-00-misc.md", "The vet is Dr Hale on Mill Road.\n")
+    folder.noted("2026-11-21T11-00-00-key.md", "The deploy token is [REDACTED_SECRET]\n")
     folder.noted("2026-11-22T10-00-00-forget.md", "Forget that I live in Paris\n")
     handbook, summary = await folder.consolidate()
     assert "The user uses vim. [ad-hoc note]" in handbook + summary
     assert "The vet is Dr Hale on Mill Road. [ad-hoc note]" in handbook
     assert "[ad-hoc note]" in summary
+    assert "The deploy token is [REDACTED_SECRET]. [ad-hoc note]" in handbook
     assert "Paris" not in handbook + summary and "small commits" in summary
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory_read.snapshot import MemorySnapshot
+from memory_read.withheld import OPEN
 from memory_write.limits import MemorySettings, Phase2Limits
 from memory_write.offline.consolidation import OfflineConsolidator
 from memory_write.ports import (
@@ -145,7 +146,8 @@ async def test_an_undone_merge_is_named_kept_and_not_served(state: State) -> Non
     assert (live / "memory_summary.md").read_text() == merged, "nobody undoes a person's merge"
     assert announced.all[-1].data["reason"] == "conflict: memory_summary.md"
     assert (await job_of(state)).reason == "conflict: memory_summary.md"
-    assert MemorySnapshot(state.home, "v1").summary() == SUMMARY, "the last good one is served"
+    served = MemorySnapshot(state.home, "v1", OPEN).summary()
+    assert served == SUMMARY, "the last good one is served"
     (live / "memory_summary.md").write_text(SUMMARY.replace("Small", "Large"))
     async with state.database.writing() as tx:
         await state.jobs.enqueue_consolidation(tx, version="v1", watermark_ms=0)

@@ -401,7 +401,7 @@ async def test_a_quota_that_refuses_holds_back_only_what_would_cost(state: State
     assert (await job_of(state)).attempts_left == 3
 
 
-@pytest.mark.requirement("MW-9-12")
+@pytest.mark.requirement("MW-9-12", "MR-9-18")
 async def test_a_lost_lease_leaves_the_published_memory(state: State, live: Path) -> None:
     """The job is cleared under a run that is about to publish: what it wrote goes nowhere."""
     await put_output(state, "the user wants small commits")
@@ -423,6 +423,7 @@ async def test_a_lost_lease_leaves_the_published_memory(state: State, live: Path
         assert list(state.home.staging.iterdir()) == []
         async with state.database.reading() as read:
             assert await state.editions.open_ones(read) == []
+            assert await state.outputs.max_consolidated(read, "v1") == 1, "only its holder counts"
 
 
 @pytest.mark.requirement("MW-F-clean-stop")

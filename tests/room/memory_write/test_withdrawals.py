@@ -80,7 +80,7 @@ async def test_a_kill_while_an_input_is_deleted_publishes_nothing_of_it(
     async with opened(home, clock, owner="second") as again:
         await recover(again)
         phase2 = phase2_of(again, ScriptedConsolidator(write_well))
-        withdrawals = Withdrawals({"v1": phase2}, clock)
+        withdrawals = Withdrawals({"v1": phase2}, clock, again.outputs.withheld)
         await withdrawals.before_reading()
         live = again.home.memories("v1")
         shown = [
@@ -102,7 +102,8 @@ async def test_a_withdrawal_that_cannot_be_done_is_pending_until_it_is_proved(
     await consolidated(state)
     await deleted(state, gone)
     live = state.home.memories("v1")
-    withdrawals = Withdrawals({"v1": phase2_of(state, ScriptedConsolidator(write_well))}, clock)
+    phase2 = phase2_of(state, ScriptedConsolidator(write_well))
+    withdrawals = Withdrawals({"v1": phase2}, clock, state.outputs.withheld)
     former = os.mkdir
 
     def refused(path: Any, *rest: Any, **more: Any) -> None:
@@ -131,26 +132,29 @@ class OneVersion:
     def __init__(self, withdrawals: Withdrawals) -> None:
         self._withdrawals = withdrawals
 
-    async def withdraw(self) -> Any:
+    def withdraw_soon(self) -> None:
         """As the lanes do it."""
-        return await self._withdrawals.now()
+        self._withdrawals.soon()
 
 
 @pytest.mark.requirement("FR-F4")
 async def test_outside_context_bars_a_thread_and_its_return_brings_all_back(
     state: State, clock: ManualClock, tmp_path: Path
 ) -> None:
-    """When the call returns nothing of it is read; source and mode outlive the database."""
+    """It is pending until the files are without it; source and mode outlive the database."""
     barred = await put_output(state, "the codeword is zanzibar")
     await put_output(state, "the user wants small commits")
     await consolidated(state)
     live = state.home.memories("v1")
     phase2 = phase2_of(state, ScriptedConsolidator(write_well))
     told = Announced()
-    outside = OutsideContext(state, OneVersion(Withdrawals({"v1": phase2}, clock)), told)
+    withdrawals = Withdrawals({"v1": phase2}, clock, state.outputs.withheld)
+    outside = OutsideContext(state, OneVersion(withdrawals), told)
     source = OutsideSource("mcp", "tickets")
     assert await outside.taken_in(ThreadId("no such thread"), source) == NotStored()
     assert await outside.taken_in(barred, source) == Barred(newly=True)
+    assert withdrawals.pending == {"v1": "under_way"}
+    assert await withdrawals.now() == {}
     assert "zanzibar" not in (live / "MEMORY.md").read_text()
     assert await outside.taken_in(barred, OutsideSource("web_search", "web")) == Barred(newly=False)
     async with state.database.reading() as read:

@@ -473,3 +473,30 @@ def test_each_store_has_its_statements(store: str) -> None:
     queries = Queries(store)
     assert len(queries) > 0
     assert all(query.name == f"{store}.{name}" for name, query in queries.items())
+
+
+async def test_what_follows_a_commit_is_part_of_it(database: Database) -> None:
+    """Also when its task is cancelled meanwhile; after a rollback nothing follows."""
+    followed: list[int] = []
+
+    async def put(unit: int, *, fails: bool = False) -> None:
+        async with database.writing() as tx:
+            await tx.run(PUT, unit=unit, half="first")
+            tx.then(lambda: followed.append(unit))
+            if fails:
+                raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await put(1, fails=True)
+    assert followed == []
+    await put(2)
+    assert followed == [2]
+    for steps in range(40):
+        task = asyncio.create_task(put(3 + steps))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait({task})
+    async with database.reading() as read:
+        stored = {row["unit"] for row in await read.all(ALL)}
+    assert stored == set(followed)

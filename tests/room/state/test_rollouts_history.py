@@ -1,5 +1,7 @@
 """A thread's history out of its file, in both history modes."""
 
+import ctypes
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,8 @@ from state.ids import ThreadId, derived_uuid
 from state.rollouts import history as history_module
 from state.rollouts import lines, model_input
 from state.rollouts.history import History, read_history
-from state.rollouts.items import RecordedItem, SessionMeta
+from state.rollouts.items import RecordedItem, RolloutLine, SessionMeta
+from state.rollouts.packed import packed, unpacked
 from state.rollouts.store import RolloutWriter, find_rollouts
 from tests.support.clock import ManualClock
 from tests.support.rollout_files import (
@@ -317,6 +320,39 @@ def test_a_very_long_history_keeps_its_newest_part_and_says_so(
     assert texts(history)[-1] == "tell 49" and len(texts(history)) < 40
     assert len(history.response_items) < 40
     assert history.response_items[-1]["content"][0]["text"] == "tell 49"
+
+
+@pytest.mark.requirement("FR-T21")
+def test_a_long_history_gives_the_collector_little_to_walk_over(tmp_path: Path) -> None:
+    """While it walks nobody else in the process does anything; bytes and plain tables it skips."""
+    turns = [line for n in range(1_000) for line in legacy_turn(f"ask {n}", f"tell {n}")]
+    path = write_rollout(tmp_path, session_meta(), *turns)
+    walked = []
+
+    def count(line: RolloutLine) -> bool:
+        if line.line_number in (1_000, 3_000):
+            gc.collect()
+            walked.append(len(gc.get_objects()))
+        return False
+
+    history = read_history(path, until=count)
+    assert len(history.turns) == 1_000
+    between = sum(1_000 < line <= 3_000 for line in history.turn_lines)
+    assert walked[1] - walked[0] < 1.5 * between
+    made = len(gc.get_objects())
+    del history.turns[:]
+    gc.collect()
+    assert made - len(gc.get_objects()) < 4 * 1_000
+
+
+def test_what_is_kept_long_is_as_long_as_what_it_holds() -> None:
+    """What the encoder gives holds on to its whole buffer."""
+    item = RecordedItem(item_id="i", turn_id="t", type="agentMessage", body={"text": "x" * 5_000})
+    kept = packed(item)
+    assert unpacked(kept) == item
+    size_of = ctypes.CDLL(None).malloc_usable_size
+    size_of.argtypes, size_of.restype = [ctypes.c_void_p], ctypes.c_size_t
+    assert size_of(id(kept)) < 1.1 * len(kept)
 
 
 @pytest.mark.requirement("FR-S9")

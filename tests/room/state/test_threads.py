@@ -74,6 +74,7 @@ async def test_a_row_comes_back_as_it_was_put(database: Database, threads: Threa
         assert await threads.import_digest(read, thread_id(1)) is None
 
 
+@pytest.mark.requirement("MR-9-32")
 @pytest.mark.parametrize("descending", [True, False])
 @pytest.mark.parametrize("sort", ["created_at", "updated_at"])
 @pytest.mark.parametrize("cwds", [(), ("/a", "/b"), ("/a",)])

@@ -363,3 +363,17 @@ def test_git_itself_finds_no_fault(folder: Path) -> None:
         env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"},
     )
     assert (result.returncode, result.stdout) == (0, "")
+
+
+def test_a_baseline_that_goes_while_it_is_read_is_told_as_that(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody deletes the folder between the list of its files and their bytes."""
+    _commit(folder)
+    baseline = Baseline(folder)
+    listed = baseline._tree_or_none()
+    monkeypatch.setattr(baseline, "_tree_or_none", lambda: listed)
+    assert "a.md" in baseline.snapshot().files
+    shutil.rmtree(folder / ".git")
+    with pytest.raises(WorkspaceUnsafe, match="went while it was read"):
+        baseline.snapshot()

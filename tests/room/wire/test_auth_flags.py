@@ -48,6 +48,7 @@ def test_each_mode_with_its_flags(tmp_path: Path) -> None:
     ) == SignedToken(secret=b"k" * 32, issuer="i", audience="a", clock_skew_s=5)
 
 
+@pytest.mark.requirement("MR-9-24")
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
@@ -99,7 +100,7 @@ def test_a_wrong_combination_stops_the_start(
     assert sentence in str(refused.value)
 
 
-@pytest.mark.requirement("FR-T23")
+@pytest.mark.requirement("FR-T23", "MR-9-24")
 @pytest.mark.parametrize("mode", [None, "none"])
 @pytest.mark.parametrize(
     ("host", "shown"), [("0.0.0.0", "0.0.0.0:4500"), ("::", "[::]:4500"), ("10.0.0.1", "10.")]

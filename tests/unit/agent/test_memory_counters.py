@@ -59,8 +59,13 @@ def test_calls_are_counted_by_how_they_ended_and_bad_arguments_are_none(
             raise outcome
         return outcome
 
+    async def at_once() -> None:
+        """Nothing is waited for."""
+
     counters = MemoryCounters()
-    tool = counted(MemoryTool(name=name, description="", parameters={}, work=work), counters)
+    tool = counted(
+        MemoryTool(name=name, description="", parameters={}, work=work, ready=at_once), counters
+    )
     if isinstance(outcome, Exception):
         with pytest.raises(type(outcome)):
             tool.work("{}")

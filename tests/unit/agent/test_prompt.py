@@ -1,8 +1,12 @@
 """What the model is sent, and what a folder says of its repository."""
 
+import os
 from pathlib import Path
 
+import pytest
+
 from server.agent.checkout import Checkout, read_checkout
+from server.agent.inputs import TurnInput
 from server.agent.prompt import (
     developer_message,
     environment_message,
@@ -11,6 +15,8 @@ from server.agent.prompt import (
     user_message,
 )
 from tests.support.scripted_model import said
+
+_PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def test_memory_comes_first_in_the_one_developer_message() -> None:
@@ -40,7 +46,7 @@ def test_an_unknown_zone_counts_as_utc() -> None:
 
 def test_only_typed_text_is_marked_as_typed(tmp_path: Path) -> None:
     picture = tmp_path / "a.png"
-    picture.write_bytes(b"png")
+    picture.write_bytes(_PNG)
     given = said("hello")
     given = type(given)(
         content=(
@@ -59,9 +65,34 @@ def test_only_typed_text_is_marked_as_typed(tmp_path: Path) -> None:
         "user.image",
         "user.mention",
     )
-    assert message.item["content"][1]["image_url"] == "data:image/png;base64,cG5n"
+    assert message.item["content"][1]["image_url"] == "data:image/png;base64,iVBORw0KGgo="
     assert "not read" in message.item["content"][2]["text"]
     assert typed_text(given) == "hello"
+
+
+def test_only_an_image_file_within_bounds_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.agent.prompt.IMAGE_BYTES_MAX", 100)
+    monkeypatch.setattr("server.agent.prompt.IMAGES_BYTES_MAX", 250)
+    (tmp_path / "secret.png").write_bytes(b"a key")
+    (tmp_path / "large.png").write_bytes(_PNG + b"x" * 100)
+    for name in ("a.jpg", "b.jpg", "c.jpg"):
+        (tmp_path / name).write_bytes(_PNG + b"x" * 80)
+    os.mkfifo(tmp_path / "pipe.png")
+    named = [
+        *("/dev/zero", "pipe.png", "a\0b", "", ".", "x" * 5_000),
+        *("secret.png", "large.png", "a.jpg", "b.jpg", "c.jpg"),
+    ]
+    images = tuple({"type": "localImage", "path": str(tmp_path / name)} for name in named)
+    parts = user_message(TurnInput(content=images)).item["content"]
+    assert [part["type"] for part in parts] == ["input_text"] * 8 + ["input_image"] * 2 + [
+        "input_text"
+    ]
+    texts = [part["text"] for part in parts if part["type"] == "input_text"]
+    assert all("not read, " in text and len(text) < 1_000 for text in texts)
+    assert "together" in texts[-1] and "a key" not in "".join(texts)
+    assert parts[8]["image_url"].startswith("data:image/png;base64,")
 
 
 def test_what_is_sent_has_no_ids_and_no_bookkeeping() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.agent.tools.base import ToolSet, fitted, run_call
+from server.agent.tools.base import ToolSet, fitted, read_arguments, run_call
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=60),
@@ -84,3 +84,15 @@ def test_a_long_text_inside_json_says_that_it_was_cut() -> None:
 def test_plain_text_is_cut_in_its_middle() -> None:
     short = fitted("a" * 500 + "b" * 500, bytes_max=200)
     assert short.startswith("a") and short.endswith("b") and len(short) < 300
+
+
+def test_arguments_that_nobody_could_write_again_are_refused() -> None:
+    """An item that holds them could be sent to no client, and its thread be read by none."""
+    assert read_arguments("  ") == {}
+    assert read_arguments('{"a": [1, "\\u00e9", null]}') == {"a": [1, "é", None]}
+    for levels in (200, 5_000):
+        with pytest.raises(ValueError, match="cannot be written"):
+            read_arguments('{"a":' * levels + "1" + "}" * levels)
+    for text in ("{", '{"a": NaN}', '{"a": "\\ud800"}'):
+        with pytest.raises(ValueError):
+            read_arguments(text)

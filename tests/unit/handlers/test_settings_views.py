@@ -58,6 +58,30 @@ def test_a_memory_version_that_is_not_there_is_refused() -> None:
         memory_overrides({"memories.use_memories": "yes"})
 
 
+def test_a_config_map_sets_what_a_parameter_of_its_own_would() -> None:
+    """The parameter wins over the map; a word that is no mode or policy is refused."""
+    config = {
+        "model": "m",
+        "model_provider": "p",
+        "approval_policy": "never",
+        "sandbox_mode": "read-only",
+    }
+    change = change_of_thread(ThreadStartParams(config=config), cwd=None)
+    assert (change.model, change.provider, change.approval_policy) == ("m", "p", "never")
+    assert change.sandbox_policy == policy_of_mode("read-only")
+    given = ThreadStartParams(config=config, sandbox="workspace-write", model="n")
+    change = change_of_thread(given, cwd=None)
+    assert (change.model, change.sandbox_policy) == ("n", policy_of_mode("workspace-write"))
+    refused: list[dict[str, Any]] = [
+        {"sandbox_mode": "none"},
+        {"approval_policy": {}},
+        {"model": 5},
+    ]
+    for wrong in refused:
+        with pytest.raises(WireError, match="failed to load configuration"):
+            change_of_thread(ThreadStartParams(config=wrong), cwd=None)
+
+
 @pytest.mark.parametrize(
     ("mode", "policy"),
     [

@@ -93,6 +93,21 @@ def test_a_long_preview_is_cut_and_says_so() -> None:
     assert "99000 chars truncated" in thread.preview
 
 
+def test_long_names_out_of_a_file_are_cut() -> None:
+    """One long row would spoil the whole page that it stands in."""
+    long = "x" * 100_000
+    row = replace(
+        ROW,
+        model=long,
+        model_provider=long,
+        originator=long,
+        thread_source=long,
+        source=f'{{"custom": "{long}"}}',
+        git_branch=long,
+    )
+    assert len(stored_thread(HOME, row).to_json()) < 10_000
+
+
 @pytest.mark.parametrize(
     ("stored", "shown"),
     [
@@ -147,6 +162,29 @@ def test_keys_that_the_wire_does_not_know_are_left_out() -> None:
 def test_what_does_not_fit_has_no_view(kind: str, body: dict[str, Any]) -> None:
     """One bad item would make a client refuse its whole page."""
     assert item_view(RecordedItem(item_id="i", turn_id="t", type=kind, body=body)) is None
+
+
+def test_what_is_nested_too_deeply_to_be_sent_has_no_view() -> None:
+    """A file may hold it; its thread must still be read."""
+    deep: dict[str, Any] = {}
+    for _ in range(400):
+        deep = {"a": deep}
+    body = {
+        "server": "s",
+        "tool": "t",
+        "status": "completed",
+        "result": None,
+        "error": None,
+        "durationMs": None,
+    }
+    for arguments, is_shown in (({"a": {}}, True), (deep, False)):
+        item = RecordedItem(
+            item_id="i",
+            turn_id="t",
+            type="mcpToolCall",
+            body={**body, "arguments": arguments},
+        )
+        assert (item_view(item) is not None) is is_shown
 
 
 def test_a_huge_prompt_is_echoed_short_enough_for_a_frame() -> None:

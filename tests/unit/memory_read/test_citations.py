@@ -176,6 +176,7 @@ def test_an_inner_opening_tag_is_body_and_its_closing_tag_becomes_text() -> None
     assert strip_citations(f"a{OPEN}b{OPEN}c{CLOSE}d{CLOSE}e") == (f"ad{CLOSE}e", None)
 
 
+@pytest.mark.requirement("FR-R10", "MR-9-10")
 @pytest.mark.parametrize(
     ("line", "entry"),
     [

@@ -123,3 +123,17 @@ def test_a_piece_is_found_only_where_something_of_it_stands() -> None:
     assert standing.shown("- lives in Lisbon\n", path="MEMORY.md") is None
     assert standing.shown("a", path="rollout_summaries/2026-live-in-lisbon.md") is None
     assert Standing(()).shown("\n", path="MEMORY.md") == "\n"
+
+
+@pytest.mark.requirement("FR-F1", "FR-F2")
+def test_the_newest_of_two_corrections_of_one_statement_alone_stands() -> None:
+    """Of the older one nothing is left, though its words are none of the corrected ones."""
+    first, second = (
+        correction("the port is 8080", "it is 8081"),
+        correction("the port is 8080", "x"),
+    )
+    standing = Standing([(NOTE, first), (LATER, second)])
+    assert standing.shown(first, path=NOTE) is None
+    assert (standing.shown(second, path=LATER) or "").endswith("\nx")
+    other = correction("the host is a", "b")
+    assert Standing([(NOTE, first), (LATER, other)]).shown(first, path=NOTE) is not None

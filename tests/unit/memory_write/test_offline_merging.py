@@ -45,6 +45,9 @@ def standing(*texts: str) -> list[str]:
         ("The default branch is develop.", "The default branch is main."),
         ("The user prefers tabs.", "The user no longer prefers tabs."),
         ("Use celsius.", "Use fahrenheit."),
+        ("Don't commit yourself, the user does the commits.", "You can commit yourself now."),
+        ("Nicht selbst committen.", "Du darfst jetzt selbst committen, aber klein."),
+        ("You may push.", "Never push."),
     ],
 )
 def test_a_later_statement_replaces_what_it_corrects(old: str, new: str) -> None:
@@ -58,6 +61,8 @@ def test_a_later_statement_replaces_what_it_corrects(old: str, new: str) -> None
     ("one", "other"),
     [
         ("I prefer tabs.", "Use two spaces for YAML."),
+        ("Never push.", "You can push to staging."),
+        ("Never push.", "In an emergency you can push."),
         ("Keep functions under thirty lines.", "Keep lines under 100 characters."),
         ("The user lives in Paris.", "The user works at Acme."),
         ("Commits should be small.", "Commit messages are in English."),
@@ -123,3 +128,23 @@ def test_merging_what_was_merged_changes_nothing() -> None:
 def test_statements_are_worded_about_the_user(typed: str, shown: str) -> None:
     """Only the front changes."""
     assert worded(typed) in (shown, shown.replace("I want", "the user wants"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("one thing: amounts are always Decimal", "Amounts are always Decimal."),
+        ("wait, the changelog goes in docs/", "The changelog goes in docs/."),
+        ("you write too much btw, two lines do", "You write too much, two lines do."),
+        ("I prefer tabs lol", "The user prefers tabs."),
+        ("Well, I prefer tabs", "The user prefers tabs."),
+        ("Otra cosa: los tests van en tests/", "Los tests van en tests/."),
+        ("对\uff0c金额都用分存", "金额都用分存。"),
+        ("Well-known ports only", "Well-known ports only."),
+        ("ok, yes", "Ok, yes."),
+        ("lol", "Lol."),
+    ],
+)
+def test_what_is_said_around_a_statement_is_not_shown(typed: str, shown: str) -> None:
+    """Words that only open or soften; the end mark is that of the script."""
+    assert worded(typed) == shown

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from protocol.base import EmptyResult
 from protocol.jsonrpc import (
+    NESTING_MAX,
     Malformed,
     Notification,
     Request,
@@ -112,3 +113,21 @@ def test_an_error_without_data_has_no_data_member() -> None:
     frame = parse_frame("x")
     assert isinstance(frame, Malformed)
     assert set(json.loads(error_reply(3, frame.error))["error"]) == {"code", "message"}
+
+
+def test_what_is_nested_too_deeply_is_refused_under_its_id() -> None:
+    """It could be read here and written nowhere; many brackets side by side are no depth."""
+
+    def nested(levels: int, message: str) -> bytes:
+        return (message % ("[" * levels + "]" * levels)).encode()
+
+    request = '{"id":7,"method":"m","params":{"a":%s}}'
+    assert isinstance(parse_frame(nested(NESTING_MAX - 2, request)), Request)
+    for levels in (NESTING_MAX, 900):
+        refused = parse_frame(nested(levels, request))
+        assert isinstance(refused, Malformed)
+        assert (refused.id, refused.error.code) == (7, -32602)
+        answer = parse_frame(nested(levels, '{"id":7,"result":%s}'))
+        assert isinstance(answer, Response) and answer.error is not None
+    wide = b'{"id":7,"method":"m","params":{"a":[%s]}}' % b",".join([b"[{}]"] * 1_000)
+    assert isinstance(parse_frame(wide), Request)

@@ -1,12 +1,17 @@
 """How a corpus is read, and what counts as recalled, right and wrong."""
 
+from pathlib import Path
+
 import pytest
 
 from memory_write.offline.judge import Kind, Scope
 from memory_write.offline.merging import Entry
+from memory_write.offline.moments import moments
 from server.errors import CommandFailed
-from server.evals.corpus import Session, read
+from server.evals import extraction
+from server.evals.corpus import Part, Session, read
 from server.evals.scoring import figures, score
+from server.evals.transcripts import heard
 
 CORPUS = """\
 === shop | /home/sam/shop
@@ -100,3 +105,28 @@ def test_a_word_begins_where_the_term_does() -> None:
     assert not terms.covered_by("unyarned here")
     chinese = read("=== a | /p\n@labels\n+ decision any: 中文\n", language="zh")[0].right[0].terms
     assert chinese.covered_by("一律用中文")
+
+
+async def test_an_eval_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line for so many sessions, and a score for each."""
+    chosen = read(CORPUS, language="en")
+
+    async def corpus(part: Part) -> tuple[Session, ...]:
+        return chosen
+
+    monkeypatch.setattr(extraction, "_corpus", corpus)
+    monkeypatch.setattr(extraction, "SESSIONS_A_LINE", 1)
+    told: list[str] = []
+    scores = await extraction.measured("dev", told.append)
+    assert len(scores) == len(chosen)
+    assert told == [f"{number} of {len(chosen)} sessions" for number in range(len(chosen))]
+
+
+@pytest.mark.parametrize("opened", ["@file docs/notes.md\n", "@file\n", "@file\ndocs/notes.md\n"])
+def test_what_a_file_holds_was_not_typed(opened: str, tmp_path: Path) -> None:
+    """Wherever its path stands, or when none does."""
+    text = f"=== shop | /p\n{opened}Always sing in the shower.\n@u\nUse yarn here.\n"
+    [shop] = read(text, language="en")
+    said = [one for moment in moments(heard(shop, tmp_path)) for one in moment.said]
+    assert "Use yarn here." in said
+    assert not any("sing" in one for one in said)

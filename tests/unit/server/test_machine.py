@@ -8,6 +8,8 @@ import pytest
 from server.agent.inputs import ThreadSettings
 from server.machine import memory_places
 from state.home import Home
+from state.ids import ThreadId
+from state.stores.withheld import Withheld
 
 SETTINGS = ThreadSettings(provider="p", model="m", cwd="/w", dedicated_tools=False)
 PUBLISHED = ["memory_summary.md", "MEMORY.md", "rollout_summaries", "skills"]
@@ -25,18 +27,30 @@ def home(tmp_path: Path) -> Home:
 def test_a_thread_without_memory_tools_reads_what_is_published(home: Home) -> None:
     """Of its own version; neither notes, nor what waits for a consolidation, nor its history."""
     for version in ("v1", "v2"):
-        places = memory_places(home, replace(SETTINGS, memory_version=version))
+        places = memory_places(home, replace(SETTINGS, memory_version=version), Withheld())
         assert places == tuple(f"{home.memories(version)}/{name}" for name in PUBLISHED)
 
 
 def test_every_other_thread_reads_nothing(home: Home) -> None:
     """One with the tools, one that does not see memory, and one that is not loaded."""
-    assert memory_places(home, replace(SETTINGS, dedicated_tools=True)) == ()
-    assert memory_places(home, replace(SETTINGS, use_memories=False)) == ()
-    assert memory_places(home, None) == ()
+    assert memory_places(home, replace(SETTINGS, dedicated_tools=True), Withheld()) == ()
+    assert memory_places(home, replace(SETTINGS, use_memories=False), Withheld()) == ()
+    assert memory_places(home, None, Withheld()) == ()
 
 
 def test_a_link_in_place_of_memory_shows_nothing(home: Home) -> None:
     """It may lead to a key."""
     (home.memories("v1") / "MEMORY.md").symlink_to("../keys/access")
-    assert not [one for one in memory_places(home, SETTINGS) if one.endswith("MEMORY.md")]
+    places = memory_places(home, SETTINGS, Withheld())
+    assert not [one for one in places if one.endswith("MEMORY.md")]
+
+
+@pytest.mark.requirement("FR-T15", "FR-F4")
+def test_while_words_of_a_thread_are_withheld_commands_read_nothing(home: Home) -> None:
+    """Of that version, until the files are without them."""
+    withheld, other = Withheld(), replace(SETTINGS, memory_version="v2")
+    withheld.add(ThreadId("gone"), ("v1",))
+    assert memory_places(home, SETTINGS, withheld) == ()
+    assert memory_places(home, other, withheld) != ()
+    withheld.proved("v1", withheld.of("v1"))
+    assert memory_places(home, SETTINGS, withheld) != ()

@@ -46,6 +46,16 @@ def test_a_key_in_the_environment_makes_openai_the_default(
     assert "sk-not-a-real-one" not in repr(settings)
 
 
+def test_an_override_of_the_wrong_kind_is_told_as_the_override_that_it_is(tmp_path: Path) -> None:
+    """And not with a line of a file that may not even be there."""
+    settings = load_settings(Home(tmp_path), ["memories.min_rollout_idle_hours=abc"])
+    (warning,) = settings.warnings
+    assert str(warning).startswith(
+        "-c memories.min_rollout_idle_hours=abc: `memories.min_rollout_idle_hours` is ignored"
+    )
+    assert warning.path is None
+
+
 @pytest.mark.requirement("FR-G5")
 @pytest.mark.parametrize(
     ("text", "line", "words"),

@@ -75,6 +75,7 @@ def test_no_auth_lets_everybody_in() -> None:
     assert ask(NoAuth()) is None
 
 
+@pytest.mark.requirement("MR-9-24")
 @pytest.mark.parametrize(
     ("token", "expected"),
     [
@@ -105,6 +106,7 @@ def test_a_signed_token(token: str, expected: str | None) -> None:
     assert ask(SignedToken(secret=SECRET), f"Bearer {token}") == expected
 
 
+@pytest.mark.requirement("MR-9-24")
 @pytest.mark.parametrize(
     ("claims", "expected"),
     [

@@ -1,0 +1,33 @@
+"""What of a memory file can be found at all."""
+
+import pytest
+
+from memory_read.units import cut_units
+
+
+def found(text: str) -> list[str]:
+    """The texts of a file's units."""
+    return [unit.text.strip() for unit in cut_units(text.encode(), path="MEMORY.md")]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["返信は日本語でお願いします。", "请用简体中文回答", "กรุณาตอบเป็นภาษาไทย", "port=9090"],
+)
+def test_a_sentence_without_spaces_is_no_label(sentence: str) -> None:
+    """One alone in its file, one among others, and one below a heading."""
+    assert found(sentence) == [sentence]
+    assert found(f"# Notes\n\n{sentence}\n\nAnother line of it.") == [
+        sentence,
+        "Another line of it.",
+    ]
+
+
+def test_a_line_that_only_names_what_follows_is_none_unless_it_is_all_there_is() -> None:
+    """A note of one word was asked for as it is."""
+    assert found("References\n\n- a link\n\nReusable knowledge:\n\n- b link") == [
+        "- a link",
+        "- b link",
+    ]
+    assert found("pytest") == ["pytest"]
+    assert found("# Tools\n\npytest\n") == ["pytest"]

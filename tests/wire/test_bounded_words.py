@@ -1,0 +1,106 @@
+"""Names and paths in requests have bounds, so that no row of a list is too long for a client."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.handlers.sizes import FRAME_BYTES_MAX
+from tests.support.homes import provider_config, serving
+from tests.support.methods import error_of, said, started
+from tests.support.responses_server import ResponsesServer
+
+LONG = "x" * 100_000
+UNUSABLE: list[dict[str, Any]] = [
+    *({name: LONG} for name in ("cwd", "model", "modelProvider", "serviceTier", "permissions")),
+    *({"config": {key: LONG}} for key in ("model", "model_provider", "model_reasoning_effort")),
+    {"cwd": "a\0b"},
+    {"config": {"sandbox_mode": []}},
+    {"permissions": ":none"},
+]
+OF_START: list[dict[str, Any]] = [
+    *({name: LONG} for name in ("threadSource", "projectId", "serviceName")),
+]
+OF_TURN: list[dict[str, Any]] = [
+    *({name: LONG} for name in ("model", "effort", "cwd", "permissions", "clientUserMessageId")),
+    {"cwd": "a\0b"},
+    {"sandboxPolicy": {"type": "workspaceWrite", "writableRoots": ["/tmp"] * 50_000}},
+]
+
+
+async def test_a_word_that_is_too_long_is_refused_wherever_it_is_given(tmp_path: Path) -> None:
+    """It is refused by its name, and no list holds a row that no client could read."""
+    async with (
+        ResponsesServer() as model,
+        serving(tmp_path, config=provider_config(model.base_url)) as home,
+        home.wire.client("websocket") as client,
+    ):
+        thread = await started(client)
+        await said(client, thread, "hello")
+        asked: list[tuple[str, dict[str, Any]]] = [
+            *(("thread/start", one) for one in (*UNUSABLE, *OF_START)),
+            *(("thread/fork", {"threadId": thread, **one}) for one in UNUSABLE),
+            *(
+                ("thread/resume", {"threadId": thread, **one})
+                for one in (*UNUSABLE, {"path": "a\0b"})
+            ),
+            *(("turn/start", {"threadId": thread, "input": [], **one}) for one in OF_TURN),
+            *(
+                ("thread/settings/update", {"threadId": thread, **one})
+                for one in OF_TURN
+                if "clientUserMessageId" not in one
+            ),
+        ]
+        for method, params in asked:
+            error = await error_of(client, method, params)
+            assert error["code"] in (-32600, -32602), (method, params.keys(), error)
+            assert len(json.dumps(error)) < 1_000
+        page = await client.request("thread/list", {"limit": 100})
+        assert [row["id"] for row in page["data"]] == [thread]
+        assert len(json.dumps(page)) < FRAME_BYTES_MAX
+        assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("profile", "sandbox"),
+    [
+        (":read-only", "readOnly"),
+        (":workspace", "workspaceWrite"),
+        (":danger-full-access", "dangerFullAccess"),
+    ],
+)
+async def test_a_listed_profile_holds_wherever_it_is_chosen(
+    profile: str, sandbox: str, tmp_path: Path
+) -> None:
+    """At the start, with a turn, between turns and in a fork: what is asked for is never left."""
+    async with (
+        ResponsesServer() as model,
+        serving(tmp_path, config=provider_config(model.base_url)) as home,
+        home.wire.client("websocket") as client,
+    ):
+
+        async def shown(thread: str) -> str:
+            resumed = await client.request(
+                "thread/resume", {"threadId": thread, "excludeTurns": True}
+            )
+            return str(resumed["sandbox"]["type"])
+
+        other = "danger-full-access" if sandbox == "readOnly" else "read-only"
+        listed = await client.request("permissionProfile/list", {})
+        assert profile in [one["id"] for one in listed["data"]]
+        begun = await client.request("thread/start", {"permissions": profile})
+        assert begun["sandbox"]["type"] == sandbox
+        thread = await started(client, sandbox=other)
+        await said(client, thread, "hello")
+        assert await shown(thread) != sandbox
+        fork = await client.request("thread/fork", {"threadId": thread, "permissions": profile})
+        assert fork["sandbox"]["type"] == sandbox
+        await said(client, thread, "hello", permissions=profile)
+        assert await shown(thread) == sandbox
+        again = await started(client, sandbox=other)
+        await said(client, again, "hello")
+        await client.request("thread/settings/update", {"threadId": again, "permissions": profile})
+        assert await shown(again) == sandbox
+        error = await error_of(client, "thread/start", {"permissions": profile, "sandbox": other})
+        assert error["message"] == "`permissions` cannot be combined with `sandbox`"
