@@ -1,7 +1,8 @@
 """From ranked units to the hits that stand: their bytes read from their files, secrets masked.
 
 Invariant: a hit holds what its file holds at this moment, byte for byte as it was indexed, through
-the snapshot and its rules. Only as many units are read as hits are wanted. Blocks on files.
+the snapshot and its rules. As many units are read as hits are wanted, and more only for those
+that do not stand. Blocks on files.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +24,9 @@ class HitLimits:
     hits_max: int = 50
     text_chars_max: int = 2_000
     """Of one hit; it is cut behind them."""
-    rounds_max: int = 3
-    """How often hits that do not stand any more are replaced by the next ones."""
+    rounds_max: int = 9
+    """How often hits that do not stand any more are replaced by the next ones, each time as many
+    as were looked at before: enough for all that are ranked."""
 
 
 HIT_LIMITS = HitLimits()
@@ -74,15 +76,18 @@ def told(
     best = without_echoes(found)
     hits: list[Hit] = []
     changed = False
+    looked_at = 0
     for _ in range(limits.rounds_max):
-        chunk = list(islice(best, wanted - len(hits)))
+        chunk = list(islice(best, max(wanted - len(hits), looked_at)))
+        looked_at += len(chunk)
         said = _said(memory, rulings.standing, chunk, stamps)
         changed = changed or None in said.values()
         hits += _hits(chunk, said, rulings, limits.text_chars_max)
         if len(hits) >= wanted or not chunk:
             break
-    truncated = next(best, None) is not None or any(hit.is_cut for hit in hits)
-    return Told(hits=tuple(hits), truncated=truncated, changed=changed)
+    more = len(hits) > wanted or next(best, None) is not None
+    kept = tuple(hits[:wanted])
+    return Told(hits=kept, truncated=more or any(hit.is_cut for hit in kept), changed=changed)
 
 
 def _hits(

@@ -9,15 +9,15 @@ from memory_read.units import Unit
 from memory_read.wording import stems
 from state.policy.redaction import redact
 from state.stores.search import UnitRow, noted_headings, pressed
-from state.workspace.layout import DIFF_FILE, EXTENSIONS, HANDBOOK, NOTES, SUMMARY
+from state.workspace.layout import DIFF_FILE, EXTENSIONS, HANDBOOK, NOTES, RESTORED, SUMMARY
 from state.workspace.passages import mark_of
 
 
 def is_searched(path: str) -> bool:
-    """Markdown, of extensions the notes alone: the rest of an inbox is not memory yet."""
+    """Markdown, of extensions notes and restored memory: the rest of an inbox is no memory yet."""
     if not path.endswith(".md") or path == DIFF_FILE:
         return False
-    return not path.startswith(f"{EXTENSIONS}/") or path.startswith(f"{NOTES}/")
+    return not path.startswith(f"{EXTENSIONS}/") or path.startswith((f"{NOTES}/", f"{RESTORED}/"))
 
 
 def first_ones(path: str) -> tuple[int, str]:

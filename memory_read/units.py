@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from memory_read.days import moment_of
 from memory_read.wording import stems
+from state.workspace.layout import NOTES
 
 UNIT_BYTES_MAX = 16_384
 """Longer blocks are cut; the messages of the conversations we measure with stay whole."""
@@ -29,6 +30,17 @@ _ABOUT_FILE = re.compile(
 _CWD = re.compile(r"^(?:applies_to: cwd=([^;\n]+)|cwd: (.+))", re.MULTILINE)
 _SOURCES = "rollout_summary_files"
 _KEYWORDS = "keywords"
+_FRAME = re.compile(
+    rb"(?:outcome|task|task_group|task_outcome|keywords):(?: .*)?|-{3,}|No raw memories yet\."
+    rb"|Merged stage-1 raw memories \(.*\):|Nothing was stated so far\."
+    rb"|description: what the user stated, first of all: .*"
+    rb"|scope: (?:what the user (?:stated|asked)|what a person wrote"
+    rb"|what the memory of another home|reported by a program|nothing was learned).*",
+    re.IGNORECASE,
+)
+"""Lines by which a consolidation orders what it writes; they state nothing themselves."""
+_POINTER = re.compile(rb"\s*- extensions/\S+\.md(?: \([^()\n]*\))?\s*")
+"""Names a file and says nothing of what it holds."""
 _THREAD = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.I)
 _TASK = re.compile(r"Task (\d+)\b")
 
@@ -95,11 +107,12 @@ def cut_units(data: bytes, *, path: str) -> list[Unit]:
         _take_aside(section, data)
     units: list[Unit] = []
     is_alone = sum(len(section.blocks) for section in sections) == 1
+    is_note = path.startswith(f"{NOTES}/")
     for section in sections:
         if section.title.casefold() in (_KEYWORDS, _SOURCES):
             continue
         for block in section.blocks:
-            if is_alone or not _is_label(block, data):
+            if is_alone or not (_is_label(block, data) or (not is_note and _is_frame(block, data))):
                 units += _units(block, section, data, about)
         if section.span is not None and not section.blocks and not section.has_below:
             line = section.line
@@ -120,6 +133,12 @@ def _is_label(block: _Block, data: bytes) -> bool:
     if len(words) < 2:
         return len(stems(line.decode(errors="replace"))) < 2
     return len(words) < LABEL_WORDS_MAX and words[-1].endswith(b":")
+
+
+def _is_frame(block: _Block, data: bytes) -> bool:
+    """Nothing but what a consolidation writes around statements."""
+    lines = data[block.begin : block.end].splitlines()
+    return all(_FRAME.fullmatch(line.strip()) or _POINTER.fullmatch(line) for line in lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def parse_frame(raw: str | bytes | bytearray | memoryview) -> Frame:
         message = orjson.loads(raw)
     except orjson.JSONDecodeError:
         try:
-            message = orjson.loads(_mended(bytes(raw, "utf-8") if isinstance(raw, str) else raw))
+            message = orjson.loads(mended(bytes(raw, "utf-8") if isinstance(raw, str) else raw))
         except (orjson.JSONDecodeError, UnicodeEncodeError):
             return Malformed(id=None, error=errors.unparsable())
     if isinstance(message, list):
@@ -133,10 +133,11 @@ _ESCAPE = re.compile(
 )
 
 
-def _mended(raw: bytes | bytearray | memoryview) -> bytes:
+def mended(raw: bytes | bytearray | memoryview) -> bytes:
     """The text without a byte order mark, and a mark in the place of each lone surrogate.
 
-    Clients cut strings between the halves of a pair, and a strict reader refuses the whole message.
+    Clients and model servers cut strings between the halves of a pair, and a strict reader refuses
+    the whole message.
     """
     text = bytes(raw).removeprefix(b"\xef\xbb\xbf")
     return _ESCAPE.sub(lambda found: b"\\ufffd" if found[2] else found[0], text)

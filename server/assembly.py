@@ -193,7 +193,7 @@ async def _owned_state(
     await asyncio.to_thread(home.prepare)
     lock = OwnerLock(home)
     if not lock.try_acquire():
-        raise HomeBusy(home.root, lock.owner_pid())
+        raise HomeBusy(home.root, lock.owner_pid(), lock.addresses())
     stack.callback(lock.release)
     state = await open_state(home, choices.clock, instance_id, lock=lock)
     stack.push_async_callback(state.close)

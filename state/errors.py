@@ -19,6 +19,7 @@ StateError
 └── LeaseLost             the job was taken over; nothing was written
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -38,9 +39,11 @@ class HomeUnusable(StateError):
 class HomeBusy(StateError):
     """Another process owns the home."""
 
-    def __init__(self, path: Path, owner_pid: int | None) -> None:
+    def __init__(self, path: Path, owner_pid: int | None, addresses: Sequence[str] = ()) -> None:
         self.path = path
         self.owner_pid = owner_pid
+        self.addresses = tuple(addresses)
+        """Where it listens, as it said itself."""
         super().__init__(f"home {path} is owned by process {owner_pid or 'unknown'}")
 
 

@@ -10,7 +10,7 @@ import os
 from state.errors import HomeUnusable
 from state.home import FILE_MODE, Home, make_private_folder
 
-_PID_BYTES_MAX = 32
+_BYTES_MAX = 4_096
 
 
 class OwnerLock:
@@ -57,10 +57,33 @@ class OwnerLock:
     def owner_pid(self) -> int | None:
         """The process that last took the lock; None if there is none or it is not known."""
         try:
-            with self._path.open("rb") as file:
-                return int(file.read(_PID_BYTES_MAX))
-        except (OSError, ValueError):
+            return int(self._lines()[0])
+        except (OSError, ValueError, IndexError):
             return None
+
+    def announce(self, address: str) -> None:
+        """Say where clients find the owner; for the process that holds the lock, by any object.
+
+        Raises: OSError.
+        """
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
+        with os.fdopen(descriptor, "ab") as file:
+            file.write(f"{address}\n".encode())
+
+    def addresses(self) -> tuple[str, ...]:
+        """Where the holder said that it listens."""
+        try:
+            return tuple(self._lines()[1:])
+        except OSError:
+            return ()
+
+    def _lines(self) -> list[str]:
+        """The process and its addresses, one a line.
+
+        Raises: OSError.
+        """
+        with self._path.open("rb") as file:
+            return file.read(_BYTES_MAX).decode("utf-8", "replace").splitlines()
 
     def release(self) -> None:
         """Let the next one in; harmless when nothing is held."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BUSY_TIMEOUT_MS = 5_000
+FAILED_MAX = 100
 _WAL_HEADER_BYTES = 32
 _FRAME_HEADER_BYTES = 24
 _WAL_MAGIC = (0x377F0682, 0x377F0683)
@@ -54,6 +55,40 @@ def schema_version(path: Path) -> int | None:
     except (sqlite3.Error, OSError):
         return None
     return newest if isinstance(newest, int) else None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedJob:
+    """A job whose last run failed and that is still to be done."""
+
+    version: str
+    kind: str
+    key: str
+    reason: str
+    retry_at_ms: int | None
+
+
+def failed_jobs(path: Path) -> list[FailedJob]:
+    """Consolidations that failed and extractions that are tried again, consolidations first.
+
+    At most `FAILED_MAX`; none where there is no database or it cannot be read.
+    """
+    if not path.exists():
+        return []
+    try:
+        connection = _read_only(path, alone=_has_no_log(path))
+        try:
+            rows = connection.execute(
+                "select version, kind, key, coalesce(reason, status), retry_at_ms from jobs "
+                "where status = 'failed' and (kind = 'consolidation' or attempts_left > 0) "
+                "order by kind, version, key limit ?",
+                (FAILED_MAX,),
+            ).fetchall()
+        finally:
+            connection.close()
+    except (sqlite3.Error, OSError):
+        return []
+    return [FailedJob(*row) for row in rows]
 
 
 def in_use_elsewhere(path: Path) -> bool:

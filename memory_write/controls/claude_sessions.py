@@ -22,7 +22,7 @@ from memory_write.controls.claude_entries import SessionLines
 from memory_write.controls.session_files import Form, Source
 from state.errors import RolloutUnreadable
 from state.ids import ThreadId
-from state.rollouts.store import raw_lines
+from state.rollouts.store import is_one_file, raw_lines
 from state.rollouts.telling import SKIPPED_TOLD_MAX
 
 FILES_MAX = 100_000
@@ -35,12 +35,8 @@ def find_sessions(path: Path) -> list[Path]:
 
     Raises: FileNotFoundError, RolloutUnreadable.
     """
-    if path.is_file():
+    if is_one_file(path):
         return [path]
-    if not path.exists():
-        raise FileNotFoundError(path)
-    if not path.is_dir():
-        raise RolloutUnreadable(path, "it is neither a file nor a folder")
     found: list[Path] = []
     for folder, folders, names in os.walk(path / "projects" if has_projects(path) else path):
         folders[:] = sorted(one for one in folders if one != _OF_AGENTS)

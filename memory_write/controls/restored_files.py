@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from state.policy.export_form import EXPORTED_NOTES
 from state.policy.note_form import SLUG_BYTES_MAX
 from state.workspace.inbox import INBOX_LIMITS
-from state.workspace.layout import EXTENSIONS, HANDBOOK, RECAPS, SKILLS, SUMMARY
+from state.workspace.layout import EXTENSIONS, HANDBOOK, RECAPS, RESTORED, SKILLS, SUMMARY
 
 EXTENSION = f"{EXTENSIONS}/restored_memory"
 INSTRUCTIONS = f"{EXTENSION}/instructions.md"
 INSTRUCTIONS_TEMPLATE = "restored_memory_instructions.md"
-RESOURCES = f"{EXTENSION}/resources"
+RESOURCES = RESTORED
 LEDGER = f"{EXTENSION}/sources.json"
 PIECE_BYTES_MAX = INBOX_LIMITS.file_bytes_max - 1_024
 NAME_CHARS_MAX = 170

@@ -12,7 +12,7 @@ from typing import Any
 
 from memory_write.apart import apart
 from memory_write.offline.compact import render_compact
-from memory_write.offline.folder import gather
+from memory_write.offline.folder import Folder, gather
 from memory_write.offline.gathered import Note, threads
 from memory_write.offline.hand_edits import HandEdits, carried, from_diff, joined
 from memory_write.offline.handbook import render_handbook
@@ -23,17 +23,32 @@ from memory_write.offline.resources import (
     render_resources,
     render_routes,
 )
+from memory_write.offline.restored import (
+    has_statements,
+    render_restored,
+    restored_entries,
+    restored_lines,
+)
 from memory_write.offline.summary import HAND_HEADING, render_summary
 from memory_write.ports import ConsolidationReport, ConsolidationRequest, FileTool, ModelFailed
 from memory_write.recipes import recipe_of
 from state.policy.redaction import contains_secret, redact
-from state.workspace.layout import DIFF_FILE, HANDBOOK, NOTES, RAW_MEMORIES, RECAPS, SUMMARY
+from state.workspace.layout import (
+    DIFF_FILE,
+    HANDBOOK,
+    NOTES,
+    RAW_MEMORIES,
+    RECAPS,
+    RESTORED,
+    SUMMARY,
+)
 
 LINES_PER_READ = 500
 READS_MAX = 400
 NOTES_MAX = 500
 RECAPS_MAX = 900
 """The newest; each takes a call, and calls are counted. A summary has room for far fewer."""
+RESTORED_MAX = 20
 SUMMARY_BYTES_MAX = 9_900
 """A summary of version 2 must stay below 10,000 bytes, and one of version 1 is cut about there."""
 _CUT = " tokens truncated…"
@@ -80,8 +95,10 @@ async def _consolidate_recaps(tools: Mapping[str, FileTool]) -> None:
     notes = await _notes(tools)
     before = await _read(tools, SUMMARY)
     diff = await _read(tools, DIFF_FILE)
-    summary = await apart(_render_recaps, recaps, notes, before, diff)
-    summary = _with_routes(summary, await read_resources(tools))
+    resources = await read_resources(tools)
+    restored = await _restored(tools, resources)
+    summary = await apart(_render_recaps, recaps, notes, before, diff, restored)
+    summary = _with_routes(summary, resources)
     await _write(tools, SUMMARY, summary, before=before)
 
 
@@ -93,17 +110,32 @@ class _Inputs:
     diff: str
     notes: tuple[Note, ...]
     resources: tuple[Resource, ...]
+    restored: tuple[str, ...]
 
 
 async def _read_inputs(tools: Mapping[str, FileTool]) -> _Inputs:
+    resources = await read_resources(tools)
     return _Inputs(
         raw_memories=await _read(tools, RAW_MEMORIES),
         handbook=await _read(tools, HANDBOOK),
         summary=await _read(tools, SUMMARY),
         diff=await _read(tools, DIFF_FILE),
         notes=await _notes(tools),
-        resources=await read_resources(tools),
+        resources=resources,
+        restored=await _restored(tools, resources),
     )
+
+
+async def _restored(
+    tools: Mapping[str, FileTool], resources: Sequence[Resource]
+) -> tuple[str, ...]:
+    """The handbooks and summaries of restored memory, a handbook first."""
+    paths = [
+        one.path
+        for one in resources
+        if one.path.startswith(f"{RESTORED}/") and has_statements(one.path)
+    ][:RESTORED_MAX]
+    return tuple([await _read(tools, path) for path in paths])
 
 
 async def _notes(tools: Mapping[str, FileTool]) -> tuple[Note, ...]:
@@ -117,10 +149,17 @@ def _render(inputs: _Inputs) -> tuple[str, str]:
     edits = from_diff(inputs.diff, paths=(HANDBOOK, SUMMARY))
     hand = joined(carried(inputs.handbook), edits)
     ids = [thread.thread_id for thread in heard] + [thread.recap_name for thread in heard]
-    folder = gather(heard, inputs.notes, _supported(hand, ids))
-    left_beside = render_resources(inputs.resources)
-    handbook = render_handbook(folder) + (f"\n{left_beside}" if left_beside else "")
-    return handbook, _with_routes(render_summary(folder), inputs.resources)
+    restored = restored_entries(inputs.restored)
+    folder = gather(heard, inputs.notes, _supported(hand, ids), restored)
+    beside = (render_restored(folder.restored), render_resources(inputs.resources))
+    handbook = "\n".join((render_handbook(folder), *filter(None, beside)))
+    summary = _with_restored(render_summary(folder), folder)
+    return handbook, _with_routes(summary, inputs.resources)
+
+
+def _with_restored(summary: str, folder: Folder) -> str:
+    left = SUMMARY_BYTES_MAX - len(summary.encode())
+    return summary + restored_lines(folder.restored, bytes_left=left)
 
 
 def _with_routes(summary: str, resources: Sequence[Resource]) -> str:
@@ -129,13 +168,18 @@ def _with_routes(summary: str, resources: Sequence[Resource]) -> str:
 
 
 def _render_recaps(
-    recaps: Sequence[tuple[str, str]], notes: Sequence[Note], before: str, diff: str
+    recaps: Sequence[tuple[str, str]],
+    notes: Sequence[Note],
+    before: str,
+    diff: str,
+    restored: Sequence[str],
 ) -> str:
     heard = threads_of_recaps(recaps)
     edits = from_diff(diff, paths=(SUMMARY,))
     hand = joined(carried(before, heading=HAND_HEADING), edits)
     ids = [thread.thread_id for thread in heard] + [thread.recap_name for thread in heard]
-    return render_compact(gather(heard, notes, _supported(hand, ids)))
+    folder = gather(heard, notes, _supported(hand, ids), restored_entries(restored))
+    return _with_restored(render_compact(folder), folder)
 
 
 def _supported(hand: HandEdits, ids: Sequence[str]) -> HandEdits:

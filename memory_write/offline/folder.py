@@ -4,7 +4,7 @@ Made anew from the inputs every time, so that what a removed input alone support
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory_write.offline.gathered import (
     Note,
@@ -15,6 +15,7 @@ from memory_write.offline.gathered import (
 )
 from memory_write.offline.hand_edits import HandEdits
 from memory_write.offline.merging import Entry, merged
+from memory_write.offline.restored import RESTORED_SOURCE
 from memory_write.offline.terms import terms
 
 RETRACTED_SHARE_MIN = 0.6
@@ -45,22 +46,42 @@ class Folder:
     entries: tuple[Entry, ...]
     notes: tuple[Note, ...]
     hand: HandEdits
+    restored: tuple[Entry, ...] = ()
+    """What restored memory alone says; none of `entries`."""
 
 
-def gather(threads: Sequence[ThreadInput], notes: Sequence[Note], hand: HandEdits) -> Folder:
-    """The memory that these inputs support."""
+def gather(
+    threads: Sequence[ThreadInput],
+    notes: Sequence[Note],
+    hand: HandEdits,
+    restored: Sequence[Entry] = (),
+) -> Folder:
+    """The memory that these inputs support; sessions and notes win over what was restored."""
     asked_away = retractions(notes)
     said = [entry for thread in threads for entry in thread.entries]
-    standing = tuple(
+    every = [
         entry
-        for entry in merged([*said, *noted(notes)])
+        for entry in merged([*restored, *said, *noted(notes)])
         if hand.allows(entry.text) and not _retracted(entry, asked_away)
-    )
+    ]
+    foreign = tuple(one for one in every if one.sources == (RESTORED_SOURCE,) and not one.is_note)
+    standing = tuple(_here(entry) for entry in every if entry not in foreign)
     cwds = dict.fromkeys(thread.cwd for thread in threads)
     groups = [_group(cwd, threads, standing) for cwd in cwds]
     groups.sort(key=lambda group: group.cwd)
     groups.sort(key=lambda group: group.latest, reverse=True)
-    return Folder(groups=tuple(groups), entries=standing, notes=tuple(notes), hand=hand)
+    return Folder(
+        groups=tuple(groups),
+        entries=standing,
+        notes=tuple(notes),
+        hand=hand,
+        restored=foreign,
+    )
+
+
+def _here(entry: Entry) -> Entry:
+    """The same with the sources that can be cited here."""
+    return replace(entry, sources=tuple(one for one in entry.sources if one != RESTORED_SOURCE))
 
 
 def _group(cwd: str, threads: Iterable[ThreadInput], entries: Iterable[Entry]) -> Group:

@@ -22,6 +22,8 @@ from state.workspace.snapshot import Snapshot
 FINDINGS_MAX = 50
 SHARE_WORDS_MIN = 20
 """A text of fewer words may be replaced whole; its topics are judged all the same."""
+MISSING = "missing"
+"""The kind of finding that is about a file as a whole."""
 _WORD = re.compile(r"\w+")
 _TOPIC = re.compile(r"^# Task Group\b", re.MULTILINE)
 
@@ -35,7 +37,8 @@ class Finding:
     detail: str = ""
 
     def __str__(self) -> str:
-        text = f"{self.kind} in {self.path}" + (f": {self.detail}" if self.detail else "")
+        found = f"{self.path} is missing" if self.kind == MISSING else f"{self.kind} in {self.path}"
+        text = found + (f": {self.detail}" if self.detail else "")
         # A name that is no UTF-8 must not break the log, the job's row or the next request.
         return text.encode(errors="replace").decode()
 
@@ -77,7 +80,7 @@ def artefact_findings(snapshot: Snapshot, recipe: Recipe) -> tuple[Finding, ...]
     for path in recipe.artefacts:
         text = snapshot.text(path)
         if text is None:
-            found.append(Finding("missing", path))
+            found.append(Finding(MISSING, path))
         elif not text.strip():
             found.append(Finding("empty", path))
         elif path == recipe.summary_file:

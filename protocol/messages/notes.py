@@ -59,5 +59,7 @@ class NoteReceipt(WireModel):
     in_force: InForce
     masked: bool
     """Whether a secret in it was masked."""
+    withheld: int
+    """Lines of it that no thread is told, since they look like markup or hide what they say."""
     corrects: str | None
     """The place that it corrects."""

@@ -4,6 +4,7 @@ No child process and no git library: a thread only notes where it started. What 
 unknown, never an error.
 """
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,7 @@ def read_checkout(cwd: str) -> Checkout:
 def _git_folder(start: Path) -> Path | None:
     for folder in (start, *start.parents):
         git = folder / ".git"
-        if git.is_dir():
+        if os.path.isdir(git):  # which is no error for a name that no file system takes
             return git
         if (text := _text(git)) and text.startswith("gitdir: "):
             return (folder / text.removeprefix("gitdir: ").strip()).resolve()

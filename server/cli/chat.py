@@ -10,7 +10,7 @@ from pathlib import Path
 
 from server.cli.attach import absolute, attached, home_of
 from server.cli.client import Client, WebSocketLink
-from server.cli.given import piped, worded
+from server.cli.given import piped, thread_given, worded
 from server.cli.notices import aside
 from server.cli.render import written
 from server.cli.talk import Interrupted, Spoken, place, say, start_thread
@@ -82,8 +82,9 @@ def _secret(path: Path) -> str | None:
 async def _thread(client: Client, arguments: Namespace) -> str:
     if arguments.thread is None:
         return await start_thread(client, str(absolute(arguments.cwd or ".").resolve()))
-    await client.request("thread/resume", {"threadId": arguments.thread, "excludeTurns": True})
-    return str(arguments.thread)
+    thread_id = thread_given(arguments.thread)
+    await client.request("thread/resume", {"threadId": thread_id, "excludeTurns": True})
+    return thread_id
 
 
 async def _ask(client: Client, thread_id: str, text: str) -> None:

@@ -10,6 +10,7 @@ from typing import Self
 
 from server.cli.attach import absolute, attached
 from server.cli.client import Client, Json, RequestRefused
+from server.cli.given import thread_given
 from server.cli.notices import aside
 from server.cli.render import (
     as_json,
@@ -136,6 +137,7 @@ async def _restore(client: Client, arguments: Namespace) -> Answer:
 
 
 async def _consolidate(client: Client, arguments: Namespace) -> Answer:
+    thread_id = thread_given(arguments.thread) if arguments.thread is not None else None
     with _Progress("hearing", arguments) as progress:
         heard_of = {"started": 0, "finished": 0}
 
@@ -151,7 +153,7 @@ async def _consolidate(client: Client, arguments: Namespace) -> Answer:
 
         client.listen(heard)
         result = await client.request(
-            "memory/consolidate/start", {"threadId": arguments.thread, "wait": arguments.wait}
+            "memory/consolidate/start", {"threadId": thread_id, "wait": arguments.wait}
         )
     failed = any(
         one["consolidation"]["status"] == "failed"

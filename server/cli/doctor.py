@@ -16,7 +16,7 @@ from server.agent.sandbox.sandbox import ADVICE, Missing, Ready, Sandbox
 from server.cli.attach import home_of
 from server.cli.client import Client, StreamLink
 from server.cli.last_told import last_told, told_line
-from server.cli.render import as_json, load_line, told
+from server.cli.render import as_json, failures, load_line, told
 from server.errors import ServerError
 from server.machine import places_of
 from server.observability import log_to_stderr
@@ -29,7 +29,13 @@ from state.home import Home
 from state.migrations import known_migrations
 from state.owner import OwnerLock
 from state.recovery import shared_note
-from state.soundness import integrity_fault, schema_version, set_aside_ones, sqlite_version
+from state.soundness import (
+    failed_jobs,
+    integrity_fault,
+    schema_version,
+    set_aside_ones,
+    sqlite_version,
+)
 from state.workspace.layout import SUMMARY
 from state.workspace.trees import folder_fault, special_files
 
@@ -89,6 +95,7 @@ async def _checks(arguments: Namespace) -> list[Check]:
             _file_system(home),
             await asyncio.to_thread(_database, home),
             await _owner(home),
+            *await asyncio.to_thread(learning_check, home),
             _memory(home, settings),
             *await asyncio.to_thread(_told, home, settings),
         ]
@@ -268,6 +275,32 @@ def _database(home: Home) -> Check:
     )
 
 
+def learning_check(home: Home) -> list[Check]:
+    """What of learning failed last; nothing where nothing did."""
+    failed = failed_jobs(home.database)
+    jobs = [
+        {
+            "status": "failed",
+            "kind": one.kind,
+            "key": one.key if one.kind == "extraction" else one.version,
+            "reason": one.reason,
+            "retryAtMs": one.retry_at_ms,
+        }
+        for one in failed
+    ]
+    if not jobs:
+        return []
+    return [
+        Check(
+            part="learning",
+            ok=False,
+            found=f"failed: {'; '.join(failures(jobs))}",
+            hint="published memory is as it was and can be used; it is tried again at that time, "
+            "`memoryd consolidate --wait` tries it now",
+        )
+    ]
+
+
 def _file_system(home: Home) -> Check:
     found = file_system_of(home.root)
     if found.shared:
@@ -330,7 +363,9 @@ def _memory(home: Home, settings: Settings | None) -> Check:
             part="memory",
             ok=True,
             found="nothing published yet",
-            hint="`memoryd import codex`, then `memoryd consolidate --wait`",
+            hint=None
+            if failed_jobs(home.database)
+            else "`memoryd import codex`, then `memoryd consolidate --wait`",
         )
     odd = special_files(folder)
     hint = f"passed over, being no regular files: {', '.join(odd[:5])}" if odd else None

@@ -5,6 +5,7 @@ Invariant: what comes out is what was given, or an error says why not; nothing i
 
 import sys
 from collections.abc import Sequence
+from uuid import UUID
 
 from server.errors import CommandFailed
 
@@ -38,6 +39,22 @@ def piped(*, bytes_max: int, too_long: str) -> str:
         raise _no_text(error.start) from error
     if (place := data.find(0)) >= 0:
         raise _no_text(place)
+    return text
+
+
+def thread_given(text: str) -> str:
+    """The id of a thread, as it was given.
+
+    Raises: CommandFailed.
+    """
+    try:
+        UUID(text)
+    except ValueError as error:
+        raise CommandFailed(
+            f"`{text[:100]}` is no id of a thread: one looks like "
+            "0199a213-81c0-7800-8aa1-bbab2a035a53, and `memoryd chat` names it at its end",
+            status=USAGE,
+        ) from error
     return text
 
 

@@ -205,7 +205,7 @@ def _using(commands: "Commands[argparse.ArgumentParser]") -> None:
     search.add_argument("query", nargs="+", metavar="QUERY")
     search.add_argument("--limit", metavar="N", type=int, default=10, help="default: 10")
     search.add_argument(
-        "--memory-version", metavar="V", help="v1, v2 or v3; default: the one that threads read"
+        "--memory-version", metavar="V", help="v1 or v2; default: the one that threads read"
     )
     _json(search)
     status = _command(commands, "status", "data", "show threads, jobs, memory and spend")

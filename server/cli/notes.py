@@ -5,11 +5,12 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 
+from memory_read.inert import PAYLOAD_CHARS_MAX
 from server.cli.attach import attached
 from server.cli.client import Json
 from server.cli.given import piped, worded
 from server.cli.notices import aside
-from server.cli.render import as_json, told
+from server.cli.render import as_json, count, told
 from server.errors import CommandFailed
 
 TEXT_BYTES_MAX = 32_768
@@ -41,6 +42,11 @@ def _lines(receipt: Json) -> Iterator[str]:
         yield f"{receipt['corrects']} gives way to it"
     if receipt["masked"]:
         yield "a secret in it was masked"
+    if receipt["withheld"]:
+        yield (
+            f"{count(receipt['withheld'], 'line')} of it no thread is told, as it looks like markup"
+            f" or is {PAYLOAD_CHARS_MAX} characters and more without a blank: say it in words"
+        )
     if receipt["inForce"] == "next thread":
         yield "in force for every thread that starts from now on; `memoryd consolidate` works it in"
     else:

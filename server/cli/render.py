@@ -293,20 +293,23 @@ def _version(one: Json) -> Iterable[str]:
             yield f"  waits   {count(wait['count'], 'session')}: {why}{until}"
         else:
             yield f"  waits   consolidation: {REASONS.get(wait['why'], wait['why'])}{until}"
-    yield from _failures(one["waiting"])
+    yield from (f"  failed  {line}" for line in failures(one["waiting"]))
 
 
-def _failures(jobs: Iterable[Json]) -> Iterable[str]:
-    """Jobs that failed; those of one kind that failed alike stand together."""
-    alike: dict[tuple[str, str], list[str]] = {}
+def failures(jobs: Iterable[Json]) -> Iterable[str]:
+    """Jobs that failed; those of one kind that failed alike stand together, with the first of them
+    and when the first one is tried again.
+    """
+    alike: dict[tuple[str, str], list[Json]] = {}
     for job in jobs:
         if job["status"] == "failed":
-            until = f", again from {when(job['retryAtMs'])}" if job["retryAtMs"] else ""
-            why = f"{reason(job['reason'] or job['status'])}{until}"
-            alike.setdefault((job["kind"], why), []).append(job["key"])
-    for (kind, why), keys in list(alike.items())[:JOBS_TOLD_MAX]:
-        more = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
-        yield f"  failed  {kind} {keys[0]}{more}: {why}"
+            why = reason(job["reason"] or job["status"])
+            alike.setdefault((job["kind"], why), []).append(job)
+    for (kind, why), same in list(alike.items())[:JOBS_TOLD_MAX]:
+        more = f" and {len(same) - 1} more" if len(same) > 1 else ""
+        again = [job["retryAtMs"] for job in same if job["retryAtMs"]]
+        until = f", again from {when(min(again))}" if again else ""
+        yield f"{kind} {min(job['key'] for job in same)}{more}: {why}{until}"
 
 
 def _budget(tokens: int | None) -> str:

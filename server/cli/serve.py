@@ -28,6 +28,7 @@ from server.wire.sockets import AddressRefused
 from server.wire.stdio import StdioServer, reserve_stdout
 from state.errors import HomeBusy
 from state.home import Home
+from state.owner import OwnerLock
 
 if TYPE_CHECKING:
     # At run time it is imported where it listens: a stdio server is up a tenth sooner without it.
@@ -55,15 +56,18 @@ def run(arguments: Namespace) -> int:
             )
             await _started(listener)
             server.on_stop(listener.stop)
+            OwnerLock(home).announce(listener.address)
             _tell_address(listener.address, where, home, flags)
         await asyncio.get_running_loop().create_future()
 
     try:
         return _run(settings, serve, drain_s=settings.drain_s)
     except HomeBusy as busy:
-        raise ListenRefused(
-            f"{busy}; clients join it at its own address, or with `memoryd app-server`"
-        ) from busy
+        joined = "clients join it with `memoryd app-server`"
+        if busy.addresses:
+            where = ", ".join(busy.addresses)
+            joined = f"it listens on {where}; clients join it there or with `memoryd app-server`"
+        raise ListenRefused(f"{busy}; {joined}") from busy
 
 
 def run_stdio(arguments: Namespace) -> int:

@@ -80,11 +80,15 @@ async def _followed(
     on_notice: Callable[[str], None],
 ) -> Spoken:
     answer, citation = "", None
+    noticed: set[str] = set()
     async for note in client.notifications():
         params = note.get("params", {})
         if params.get("threadId") != thread_id:
             continue
-        if (notice := _notice(note["method"], params)) is not None:
+        notice = _notice(note["method"], params)
+        if notice is not None and notice not in noticed:
+            # A call that is tried again and again fails with the same words each time.
+            noticed.add(notice)
             on_notice(notice)
         match note["method"]:
             case "item/agentMessage/delta":

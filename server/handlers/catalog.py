@@ -29,9 +29,12 @@ from server.handlers.events import limits_view
 from server.handlers.identities import thread_id_of
 from server.handlers.services import Services
 from server.handlers.settings_views import POLICY_OF_PROFILE
+from server.handlers.sizes import PAGE_BYTES_MAX, json_bytes
 from server.wire.dispatch import Call
 
 FOLDERS_MAX = 100
+ROW_BYTES = 100
+"""At most what an empty row takes besides its folder."""
 
 
 class CatalogHandlers:
@@ -130,4 +133,8 @@ class CatalogHandlers:
         wanted = params.cwds or [self._services.default_cwd]
         if len(wanted) > FOLDERS_MAX:
             raise refused(f"cwds must hold at most {FOLDERS_MAX} folders")
-        return list(dict.fromkeys(wanted))
+        folders = list(dict.fromkeys(wanted))
+        # The answer names each again, and no client could read a longer one.
+        if json_bytes(folders) + len(folders) * ROW_BYTES > PAGE_BYTES_MAX:
+            raise refused("cwds are too long for one answer; ask for fewer folders at once")
+        return folders

@@ -29,7 +29,7 @@ from server.errors import ConfigEditRefused
 from server.handlers.pages import offset_of
 from server.handlers.reviewers import REVIEWER
 from server.handlers.services import Services
-from server.handlers.sizes import json_bytes
+from server.handlers.sizes import PAGE_BYTES_MAX, json_bytes, shortened
 from server.wire.dispatch import Call
 from state.policy.redaction import redact
 
@@ -107,7 +107,10 @@ class ConfigHandlers:
         )
 
     async def config_read(self, call: Call, params: ConfigReadParams) -> ConfigReadResult:
-        """The settings in force as they were written; a key that is not set is null."""
+        """The settings in force as they were written; a key that is not set is null.
+
+        Long texts are cut in the middle with a mark; where that is not enough, origins stay away.
+        """
         settings = self._services.settings
         written = _without_secrets(settings.raw)
         config: dict[str, Any] = dict.fromkeys(_KEYS) | written
@@ -123,11 +126,18 @@ class ConfigHandlers:
             "name": {"type": "user", "file": str(settings.home.config), "profile": None},
             "version": version_of(settings.raw),
         }
-        return ConfigReadResult(
-            config=config,
-            origins=dict.fromkeys(_leaves(written), layer),
-            layers=[layer | {"config": written}] if params.include_layers else None,
-        )
+        layers = [layer | {"config": written}] if params.include_layers else None
+        told: dict[str, Any] = {"config": config, "layers": layers}
+        origins = dict.fromkeys(_leaves(written), layer)
+        fitting = shortened(told | {"origins": origins})
+        if json_bytes(fitting) > PAGE_BYTES_MAX:
+            fitting = shortened(told | {"origins": {}})
+        if json_bytes(fitting) > PAGE_BYTES_MAX:
+            raise refused(
+                f"{settings.home.config} holds more than {PAGE_BYTES_MAX} bytes of settings, which "
+                "no client could read; they are in force, remove what is not needed"
+            )
+        return ConfigReadResult(**fitting)
 
     async def value_write(self, call: Call, params: ConfigValueWriteParams) -> ConfigWriteResult:
         """Change one key of the file."""

@@ -1,6 +1,7 @@
 """Learning on request: bring in sessions, consolidate now."""
 
 import asyncio
+import stat
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -137,11 +138,19 @@ def _existing(text: str) -> Path:
 
     Raises: WireError.
     """
-    path = Path(text).expanduser()
-    if not path.is_absolute():
-        raise refused(f"import path must be absolute: {text[:500]}")
-    if not path.exists():
-        raise refused(f"no such file or folder: {text[:500]}")
+    try:
+        path = Path(text).expanduser()
+        if not path.is_absolute():
+            raise refused(f"import path must be absolute: {text[:500]}")
+        kind = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise refused(f"no such file or folder: {text[:500]}") from None
+    except (OSError, RuntimeError, ValueError) as error:
+        # Such as too long a name, a home of nobody, a null byte, a folder that may not be entered.
+        reason = getattr(error, "strerror", None) or str(error)
+        raise refused(f"{text[:500]} cannot be read: {reason}") from error
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+        raise refused(f"neither a file nor a folder: {text[:500]}")
     return path
 
 

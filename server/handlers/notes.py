@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from memory_read.inert import made_inert
 from memory_read.snapshot import MemorySnapshot, PendingNote
 from memory_read.standing import asks_to_forget
 from memory_read.statements import statement_of
@@ -62,7 +63,7 @@ class NoteHandlers:
         # The name of a request to forget must not say what is to be forgotten.
         named_by = "forget" if asks_to_forget(params.text) else None
         found = await self._kept(params.text, version, named_by=named_by)
-        return self._receipt(found, corrects=None)
+        return self._receipt(found, said=params.text, corrects=None)
 
     async def correct(self, call: Call, params: CorrectParams) -> NoteReceipt:
         """Keep a note that says what no longer holds and what holds instead."""
@@ -82,7 +83,7 @@ class NoteHandlers:
             named_by=f"correct {params.text}",
             after=target.after or target.name.rpartition("/")[2],
         )
-        return self._receipt(found, corrects=target.name)
+        return self._receipt(found, said=params.text, corrects=target.name)
 
     async def _kept(
         self, text: str, version: str, *, named_by: str | None = None, after: str | None = None
@@ -125,7 +126,7 @@ class NoteHandlers:
                 return found.live.settings.memory_version
         return services.settings.memory.version
 
-    def _receipt(self, found: Remembered, *, corrects: str | None) -> NoteReceipt:
+    def _receipt(self, found: Remembered, *, said: str, corrects: str | None) -> NoteReceipt:
         services = self._services
         services.lanes.wake()
         used = services.settings.memory_off_by is None
@@ -140,6 +141,7 @@ class NoteHandlers:
             missing=[NoteMissing(version=one, reason=why) for one, why in found.missing.items()],
             in_force=in_force,
             masked=found.note.masked,
+            withheld=made_inert(masked_note(said)).withheld,
             corrects=corrects,
         )
 

@@ -106,7 +106,11 @@ def _same_file(thread_id: ThreadId, requested: Path, active: Path) -> None:
 
     Raises: WireError.
     """
-    if requested.expanduser().resolve() != active.resolve():
+    try:
+        same = requested.expanduser().resolve() == active.resolve()
+    except (OSError, RuntimeError, ValueError):  # such as a link to itself or a home of nobody
+        same = False
+    if not same:
         raise refused(
             f"cannot resume running thread {thread_id} with mismatched path: requested "
             f"`{requested}`, active `{active}`"

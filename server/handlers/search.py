@@ -9,9 +9,9 @@ from server.handlers.identities import thread_id_of
 from server.handlers.lookup import Lookup
 from server.handlers.services import Services
 from server.handlers.sizes import fitting_rows, json_bytes
+from server.settings import BUILT_VERSIONS
 from server.wire.dispatch import Call
 from state.errors import PathRefused, RolloutMissing
-from state.stores.search import VERSIONS
 
 
 class SearchHandler:
@@ -74,8 +74,8 @@ def _checked(params: SearchParams) -> str:
 
     Raises: WireError.
     """
-    if params.version is not None and params.version not in VERSIONS:
-        raise _bad(f"version must be one of {', '.join(VERSIONS)}")
+    if params.version is not None and params.version not in BUILT_VERSIONS:
+        raise _bad(f"version must be one of {', '.join(BUILT_VERSIONS)}")
     try:
         return checked_query(params.query)
     except PathRefused as refusal:

@@ -226,6 +226,20 @@ def read_meta(path: Path, *, opened: Opener = open_plain) -> SessionMeta:
     raise RolloutUnreadable(path, "it has no session_meta line")
 
 
+def is_one_file(path: Path) -> bool:
+    """Whether a named source of sessions is a file; otherwise it is a folder.
+
+    Raises: FileNotFoundError, RolloutUnreadable when it is neither.
+    """
+    if path.is_file():
+        return True
+    if not path.exists():
+        raise FileNotFoundError(path)
+    if not path.is_dir():
+        raise RolloutUnreadable(path, "it is neither a file nor a folder")
+    return False
+
+
 def find_rollouts(path: Path) -> list[Path]:
     """The rollout files that a path stands for: a file, a folder with all below, or a Codex home.
 
@@ -233,12 +247,8 @@ def find_rollouts(path: Path) -> list[Path]:
 
     Raises: FileNotFoundError, RolloutUnreadable.
     """
-    if path.is_file():
+    if is_one_file(path):
         return [path]
-    if not path.exists():
-        raise FileNotFoundError(path)
-    if not path.is_dir():
-        raise RolloutUnreadable(path, "it is neither a file nor a folder")
     homes = [path / "sessions", path / "archived_sessions"]
     roots = [one for one in homes if one.is_dir()] if homes[0].is_dir() else [path]
     found: set[Path] = set()

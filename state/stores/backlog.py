@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 from state.database import Reading, Transaction
 from state.ids import ThreadId
 from state.named_queries import Queries
-from state.stores.jobs import ATTEMPTS_MAX
+from state.stores.jobs import ATTEMPTS_MAX, LEASE_MAX_MS
 from state.stores.threads import ThreadRow, thread_row
 
 Q = Queries("backlog")
@@ -45,6 +45,7 @@ class Backlog:
             now_ms=now_ms,
             exclude=json.dumps(sorted(exclude)),
             limit=max(0, limit),
+            lease_max_ms=LEASE_MAX_MS,
         )
         return [thread_row(row) for row in rows]
 
@@ -57,6 +58,7 @@ class Backlog:
             version=version,
             now_ms=now_ms,
             cooldown_ms=max(cooldown_s, 0) * 1000,
+            lease_max_ms=LEASE_MAX_MS,
         )
         return row is not None
 

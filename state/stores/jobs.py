@@ -28,6 +28,8 @@ ATTEMPTS_MAX = 3
 DEATHS_MAX = 3
 """Processes that may die over one job before it is given up or waits long."""
 DEATHS_PAUSE_MS = 86_400_000
+LEASE_MAX_MS = 3_600_000
+"""The longest lease; one that ends further ahead was written by a clock that was wrong."""
 CONSOLIDATION_KEY = "global"
 
 
@@ -141,7 +143,7 @@ class JobStore:
             key=thread_id,
             watermark_ms=watermark_ms,
             attempts_left=attempts,
-            lease_until_ms=now_ms + max(lease_s, 0) * 1000,
+            lease_until_ms=_lease_until_ms(now_ms, lease_s),
         )
 
     async def claim_consolidation(
@@ -168,14 +170,14 @@ class JobStore:
             key=CONSOLIDATION_KEY,
             watermark_ms=seen.watermark_ms or 0,
             attempts_left=seen.attempts_left,
-            lease_until_ms=now_ms + max(lease_s, 0) * 1000,
+            lease_until_ms=_lease_until_ms(now_ms, lease_s),
         )
 
     async def heartbeat(self, tx: Transaction, claim: Claim, *, lease_s: int) -> bool:
         """Lengthen the lease; false when the job is no longer ours."""
         changed = await tx.run(
             Q["heartbeat"],
-            lease_until_ms=self._clock.now_ms() + max(lease_s, 0) * 1000,
+            lease_until_ms=_lease_until_ms(self._clock.now_ms(), lease_s),
             **_place(claim),
             fence=claim.fence,
         )
@@ -316,12 +318,19 @@ class JobStore:
     async def _look(
         self, tx: Transaction, version: str, kind: JobKind, key: str, now_ms: int
     ) -> "_Seen":
-        row = await tx.one(Q["look"], version=version, kind=kind, key=key, now_ms=now_ms)
+        row = await tx.one(
+            Q["look"],
+            version=version,
+            kind=kind,
+            key=key,
+            now_ms=now_ms,
+            lease_max_ms=LEASE_MAX_MS,
+        )
         assert row is not None
         attempts = row["attempts_left"]
         return _Seen(
             status=row["status"],
-            lease_until_ms=row["lease_until_ms"] or 0,
+            lease_until_ms=row["lease_until_ms"],
             retry_at_ms=row["retry_at_ms"] or 0,
             attempts_left=ATTEMPTS_MAX if attempts is None else attempts,
             watermark_ms=row["watermark_ms"],
@@ -375,7 +384,7 @@ class _Seen:
     """A job as a claim finds it; a job that is not there looks as if never tried."""
 
     status: JobStatus | None
-    lease_until_ms: int
+    lease_until_ms: int | None
     retry_at_ms: int
     attempts_left: int
     watermark_ms: int | None
@@ -393,7 +402,21 @@ class _Seen:
 
     def is_held(self, now_ms: int) -> bool:
         """Whether a worker holds it with a lease that has not ended."""
-        return self.status == "running" and self.lease_until_ms > now_ms
+        return is_held(self.status, self.lease_until_ms, now_ms)
+
+
+def is_held(status: str | None, lease_until_ms: int | None, now_ms: int) -> bool:
+    """Whether a job runs under a lease that binds at that time.
+
+    One that was left by a clock far ahead would bind for as long as that clock was wrong. A holder
+    that lives renews its lease by the present clock with its next heartbeat.
+    """
+    ahead_ms = (lease_until_ms or 0) - now_ms
+    return status == "running" and 0 < ahead_ms <= LEASE_MAX_MS
+
+
+def _lease_until_ms(now_ms: int, lease_s: int) -> int:
+    return now_ms + min(max(lease_s, 0) * 1_000, LEASE_MAX_MS)
 
 
 def _extraction_refusal(

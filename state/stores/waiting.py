@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from state.database import Reading
 from state.named_queries import Queries
+from state.stores.jobs import LEASE_MAX_MS, is_held
 from state.stores.outputs import BLANKS
 
 Q = Queries("waiting")
@@ -51,6 +52,7 @@ class WaitingStore:
             now_ms=now_ms,
             idle_ms=max(idle_hours_min, 0) * 3_600_000,
             age_ms=max(age_days_max, 0) * _DAY_MS,
+            lease_max_ms=LEASE_MAX_MS,
         )
         return [
             Waiting(why=row["why"], count=row["number"], until_ms=row["until_ms"]) for row in rows
@@ -68,7 +70,7 @@ class WaitingStore:
         )
         if row is None or row["status"] == "done":
             return None
-        if row["status"] == "running" and row["lease_until_ms"] > now_ms:
+        if is_held(row["status"], row["lease_until_ms"], now_ms):
             return Waiting(why="running", count=1, until_ms=row["lease_until_ms"])
         if row["retry_at_ms"] is not None:
             why = "backoff"

@@ -17,6 +17,8 @@ SKILLS = "skills"
 EXTENSIONS = "extensions"
 NOTES = "extensions/ad_hoc/notes"
 NOTE_INSTRUCTIONS = "extensions/ad_hoc/instructions.md"
+RESTORED = "extensions/restored_memory/resources"
+"""Memory of another home, or of this one earlier, as the user's own export gave it back."""
 DIFF_FILE = "phase2_workspace_diff.md"
 GIT = ".git"
 

@@ -28,7 +28,7 @@ def remove_tree(path: Path) -> None:
     """
     try:
         status = os.lstat(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return
     if not stat.S_ISDIR(status.st_mode):
         path.unlink(missing_ok=True)

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from state.home import Home
+from state.owner import OwnerLock
 from tests.support.installed import MEMORYD, environment, memoryd, started
 
 SAMPLES = Path(__file__).resolve().parents[2] / "server" / "samples"
@@ -137,6 +139,24 @@ def test_learning_without_its_model_fails_with_a_cause_and_what_to_do(home: Path
     ]
     assert len(told) == 1
     assert "and 4 more: the model provider cannot be reached: no connection to" in told[0]
+    doctor = memoryd("doctor", home=home)
+    assert doctor.returncode == 1 and "everything works" not in doctor.stdout
+    [learning] = [line for line in doctor.stdout.splitlines() if line.startswith("FAIL learning")]
+    assert told[0].partition("failed  ")[2] in learning
+    assert "`memoryd consolidate --wait` tries it now" in doctor.stdout
+    assert "memoryd import" not in doctor.stdout
+
+
+def test_a_second_server_of_a_home_says_where_the_first_one_listens(home: Path) -> None:
+    """Clients join it there."""
+    home.mkdir(mode=0o700)
+    lock = OwnerLock(Home(home))
+    assert lock.try_acquire()
+    lock.announce("ws://127.0.0.1:4999")
+    ran = memoryd("serve", home=home)
+    lock.release()
+    assert ran.returncode != 0
+    assert "it listens on ws://127.0.0.1:4999; clients join it there" in ran.stderr
 
 
 def test_status_doctor_and_json_agree_on_what_was_learned(learned: Path) -> None:
@@ -180,7 +200,8 @@ def test_a_reset_asks_first_and_then_holds(learned: Path) -> None:
     ("arguments", "words"),
     [
         (("import", "/nowhere/at/all"), "does not exist"),
-        (("consolidate", "--thread", "nonsense", "--wait"), "invalid thread id"),
+        (("consolidate", "--thread", "nonsense", "--wait"), "`nonsense` is no id of a thread"),
+        (("chat", "--thread", "123", "hi"), "`123` is no id of a thread"),
         (("chat", "--thread", "00000000-0000-7000-8000-000000000000", "hi"), "no rollout found"),
         (("serve", "--listen", "http://127.0.0.1:1"), "ws://IP:PORT"),
         (("serve", "--listen", "ws://0.0.0.0:0"), "without auth"),

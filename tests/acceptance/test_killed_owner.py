@@ -150,7 +150,7 @@ async def _compared(client: WireClient, known: Acknowledged) -> None:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.requirement("P10", "P11")
+@pytest.mark.requirement("P10", "P11", "FR-T20")
 async def test_a_killed_owner_loses_nothing_that_any_client_was_told(tmp_path: Path) -> None:
     """Six clients on three transports in mid-answer; the next owner has it all."""
     home = tmp_path / "home"

@@ -41,6 +41,13 @@ def test_remember_says_what_was_kept_and_from_when_on(home: Path) -> None:
     assert (home / NOTES / f"{note_id}.md").read_text() == "use tabs in this project"
 
 
+def test_remember_says_that_a_line_is_told_to_no_thread(home: Path) -> None:
+    """One run of letters without a blank may hide what it says; it is kept all the same."""
+    ran = memoryd("remember", "x" * 5_000, home=home)
+    assert ran.returncode == 0
+    assert "\n1 line of it no thread is told, as it looks like markup or is 256" in ran.stdout
+
+
 def test_long_texts_come_from_standard_input(home: Path) -> None:
     """Kept to the byte; a dash says the same; more than a note may hold is refused."""
     text = "line one\n\n  line two \n" * 50

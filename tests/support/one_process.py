@@ -43,7 +43,7 @@ from state.home import Home
 from state.ids import ThreadId
 from state.named_queries import Query
 from state.recovery import State, open_state
-from state.stores.jobs import CONSOLIDATION_KEY, Claimed, JobStore, Skipped
+from state.stores.jobs import CONSOLIDATION_KEY, LEASE_MAX_MS, Claimed, JobStore, Skipped
 from tests.support.clock import ManualClock
 from tests.support.consolidators import SUMMARY, USE, Tools, write_well
 from tests.support.learning import OpenQuota
@@ -238,7 +238,8 @@ class WatchedJobs(JobStore):
     ) -> Claimed | Skipped:
         if isinstance(claimed, Claimed) and before is not None:
             name = f"{claimed.claim.kind}/{claimed.claim.key}"
-            alive = before["status"] == "running" and before["lease_until_ms"] > self._now_ms()
+            ahead_ms = (before["lease_until_ms"] or 0) - self._now_ms()
+            alive = before["status"] == "running" and 0 < ahead_ms <= LEASE_MAX_MS
             if alive and not taken_over:
                 self.faults.append(f"{name} was held by {before['worker']}")
             if claimed.claim.fence <= before["newest"]:

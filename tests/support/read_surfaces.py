@@ -15,8 +15,8 @@ from typing import Any
 
 from server.agent.sandbox.sandbox import MEANS, Ready
 from state.ids import ThreadId
-from state.stores.outputs import Output
 from tests.support.confined import proved
+from tests.support.consolidation import change_output
 from tests.support.consolidators import ScriptedConsolidator
 from tests.support.forgetting import phase2_for, write_both
 from tests.support.homes import Serving
@@ -73,22 +73,10 @@ async def _learned(home: Serving, client: WireClient, folder: Path, text: str) -
     thread = await started(client, memoryUse=False, cwd=str(folder))
     await said(client, thread, "hello")
     state = home.server.services.state
-    thread_id = ThreadId(thread)
+    await change_output(state, ThreadId(thread), text, slug=text.split(" and ")[0])
     async with state.database.writing() as tx:
-        row = await state.threads.get(tx, thread_id)
+        row = await state.threads.get(tx, ThreadId(thread))
         assert row is not None
-        await state.outputs.put(
-            tx,
-            Output(
-                version="v1",
-                thread_id=thread_id,
-                source_updated_at_ms=row.updated_at_ms,
-                raw_memory=f"---\ntask: work\n---\n\n- {text}\n",
-                rollout_summary=f"# Work\n\n- {text}",
-                rollout_slug=text.split(" and ")[0],
-                generated_at_ms=state.clock.now_ms(),
-            ),
-        )
         await state.jobs.enqueue_consolidation(tx, version="v1", watermark_ms=row.updated_at_ms)
     return thread
 

@@ -104,3 +104,53 @@ async def test_a_listed_profile_holds_wherever_it_is_chosen(
         assert await shown(again) == sandbox
         error = await error_of(client, "thread/start", {"permissions": profile, "sandbox": other})
         assert error["message"] == "`permissions` cannot be combined with `sandbox`"
+
+
+async def test_what_is_listed_by_folder_is_never_longer_than_a_client_can_read(
+    tmp_path: Path,
+) -> None:
+    """Folders that would not fit are refused together; as many short ones as may be are told."""
+    long = [f"/{number}/{'x' * 4_000}" for number in range(100)]
+    short = [f"/home/somebody/projects/{number}" for number in range(100)]
+    async with serving(tmp_path) as home, home.wire.client("websocket") as client:
+        for method in ("skills/list", "hooks/list"):
+            error = await error_of(client, method, {"cwds": long})
+            assert error["code"] == -32600 and "fewer folders" in error["message"]
+            told = await client.request(method, {"cwds": short})
+            assert [row["cwd"] for row in told["data"]] == short
+
+
+def _config(**words: str) -> str:
+    return "".join(f"{key} = {json.dumps(text)}\n" for key, text in words.items())
+
+
+async def test_a_long_configuration_is_told_with_its_long_texts_cut(tmp_path: Path) -> None:
+    """With and without layers; what is short stands there as it is."""
+    config = _config(model="mine", instructions=LONG, developer_instructions=LONG)
+    async with serving(tmp_path, config=config) as home, home.wire.client("websocket") as client:
+        for layers in (False, True):
+            read = await client.request("config/read", {"includeLayers": layers})
+            assert len(json.dumps(read)) < FRAME_BYTES_MAX
+            assert read["config"]["model"] == "mine"
+            assert "chars truncated" in read["config"]["instructions"]
+            assert "instructions" in read["origins"]
+
+
+async def test_a_configuration_of_many_keys_is_told_without_origins_or_refused(
+    tmp_path: Path,
+) -> None:
+    """The refusal names the file, and the server goes on under what it says."""
+    many = "\n".join(f'[projects."/p/{n}"]\ntrust_level = "trusted"' for n in range(400))
+    async with serving(tmp_path, config=many) as home, home.wire.client("websocket") as client:
+        read = await client.request("config/read", {})
+        assert len(read["config"]["projects"]) == 400 and read["origins"] == {}
+        assert len(json.dumps(read)) < FRAME_BYTES_MAX
+    (tmp_path / "more").mkdir()
+    most = "\n".join(f'[projects."/p/{n}"]\ntrust_level = "trusted"' for n in range(3_000))
+    async with (
+        serving(tmp_path / "more", config=most) as home,
+        home.wire.client("websocket") as client,
+    ):
+        error = await error_of(client, "config/read", {})
+        assert error["code"] == -32600 and str(home.home.config) in error["message"]
+        assert await started(client)

@@ -97,7 +97,7 @@ async def test_a_client_that_brings_a_memory_tool_of_its_own_keeps_it(tmp_path: 
                 request = model.requests[-1]
                 assert set(request.tool_names) - set(without.tool_names) == {"remember"}
                 assert sections(request) == sections(without) != []
-                assert "remember`" not in "".join(sections(request))
+                assert "`remember`" not in "".join(sections(request))
 
 
 @pytest.mark.requirement("MR-9-5")

@@ -79,11 +79,24 @@ async def test_a_note_is_in_force_for_the_next_thread_and_says_so(tmp_path: Path
             "missing": [],
             "inForce": "next thread",
             "masked": False,
+            "withheld": 0,
             "corrects": None,
         }
         assert texts(home.home) == {f"{receipt['noteId']}.md": text}
         section = await told(client, home.home.root)
         assert "The staging database is read only." in section.split(NOTES_BEGIN)[1]
+
+
+async def test_a_line_that_no_thread_is_told_is_counted_in_the_receipt(tmp_path: Path) -> None:
+    """It is kept all the same; of a correction the new words count."""
+    long = "x" * 5_000
+    async with attached(tmp_path) as (home, client):
+        receipt = await client.request("memory/remember", {"text": f"The token map:\n{long}"})
+        assert receipt["withheld"] == 1
+        assert long in texts(home.home)[f"{receipt['noteId']}.md"]
+        assert long not in await told(client, home.home.root)
+        params = {"text": f"Plain.\n{long}\n{long}", "id": receipt["noteId"]}
+        assert (await client.request("memory/correct", params))["withheld"] == 2
 
 
 async def test_a_switched_off_memory_keeps_the_note_and_says_that_it_waits(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,14 @@ from protocol.methods import AGENT_MESSAGE_DELTA, THREAD_CLOSED
 from server.wire.limits import WireLimits
 from server.wire.transport import TOO_SLOW
 from state.ids import ThreadId
+from tests.bench.sides import rss_mib
 from tests.support.small_server import SmallServer
 from tests.support.wire import KINDS, WAIT_S, Kind, WireClient, wired
 from tests.support.wire_links import Link, WebSocketLink
 
 THREAD = ThreadId("t")
+SENT = 500
+GROWTH_MIB_MAX = 20
 NOTICE = ThreadIdNotice(thread_id="t")
 HELLO = orjson.dumps(
     {"id": 0, "method": "initialize", "params": {"clientInfo": {"name": "n", "version": "1"}}}
@@ -105,6 +109,33 @@ async def test_a_client_that_never_reads_is_closed_and_holds_up_nobody(
         if kind in ("websocket", "unix-websocket", "pair"):
             assert (sleeper.close_code, sleeper.close_reason) == (4008, slow.ending.reason)
         assert received < sent
+
+
+@pytest.mark.parametrize("kind", ["websocket", "unix-websocket", "relay"])
+@pytest.mark.requirement("FR-T2")
+async def test_what_a_client_never_reads_is_not_kept_and_others_get_it_meanwhile(
+    kind: Kind, tmp_path: Path
+) -> None:
+    """Fifty megabytes under the limits of the product; nothing here keeps what it has read."""
+    server = SmallServer()
+    async with (
+        wired(server.connect, tmp_path, limits=server.limits) as wire,
+        wire.link(kind) as reader,
+        wire.link(kind) as sleeper,
+    ):
+        await listening(reader)
+        await listening(sleeper)
+        slow = server.hub.peers[-1]
+        big = ThreadIdNotice(thread_id="x" * 100_000)
+        before = rss_mib(os.getpid())
+        for _ in range(SENT):
+            server.hub.publish(THREAD_CLOSED, big, thread_id=THREAD)
+            async with asyncio.timeout(WAIT_S):
+                message = await reader.receive()
+            assert message is not None and b"thread/closed" in message[:100]
+        grown = rss_mib(os.getpid()) - before
+        assert grown < GROWTH_MIB_MAX
+        assert slow.ending is not None and slow.ending.code == TOO_SLOW
 
 
 @pytest.mark.requirement("MR-9-27")

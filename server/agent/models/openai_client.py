@@ -18,7 +18,7 @@ from server.agent.limits import ModelLimits
 from server.agent.models.base import ModelInfo
 from server.agent.models.quota import from_headers
 from server.agent.models.response_events import status_failed
-from server.agent.models.sse import EventTooLong, SseReader
+from server.agent.models.sse import EventTooLong, SseReader, loaded
 from server.settings import OPENAI, OPENAI_BASE_URL, ProviderSettings
 from state.clock import Clock
 from state.rollouts.packed import exact
@@ -264,7 +264,7 @@ class OpenResponse:
                 data += chunk
                 if len(data) > self._limits.event_bytes_max:
                     raise ProviderFailed("other", "the model's answer is too long and was stopped")
-            value = orjson.loads(data)
+            value = loaded(data)
         except httpx2.HTTPError as error:
             reason = str(error) or type(error).__name__
             raise ProviderFailed("other", f"{CUT}: {reason}", retryable=True) from error

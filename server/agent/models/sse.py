@@ -8,6 +8,8 @@ from typing import Any
 
 import orjson
 
+from protocol.jsonrpc import mended
+
 
 class EventTooLong(Exception):
     """One event grew over its bound."""
@@ -64,5 +66,16 @@ def _event(block: bytes) -> dict[str, Any] | None:
     data = b"\n".join(line[1:] if line.startswith(b" ") else line for line in lines)
     if not data or data == b"[DONE]":
         return None
-    value = orjson.loads(data)
+    value = loaded(data)
     return value if isinstance(value, dict) else None
+
+
+def loaded(data: bytes | bytearray) -> Any:
+    """The value of a JSON text, with a mark in the place of each lone half of a pair.
+
+    Raises: ValueError.
+    """
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return orjson.loads(mended(data))

@@ -22,7 +22,10 @@ where j.version = :version and j.kind = 'extraction'
     and (
         j.status = 'pending'
         or (j.status = 'failed' and j.attempts_left > 0 and j.retry_at_ms <= :now_ms)
-        or (j.status = 'running' and j.lease_until_ms <= :now_ms)
+        or (
+            j.status = 'running'
+            and j.lease_until_ms not between :now_ms + 1 and :now_ms + :lease_max_ms
+        )
     )
     and t.memory_mode = 'enabled' and t.root = 1 and t.preview <> ''
     and t.thread_id not in (select value from json_each(:exclude))
@@ -48,7 +51,10 @@ where version = :version and kind = 'consolidation'
             )
         )
         or (status = 'failed' and retry_at_ms <= :now_ms)
-        or (status = 'running' and lease_until_ms <= :now_ms)
+        or (
+            status = 'running'
+            and lease_until_ms not between :now_ms + 1 and :now_ms + :lease_max_ms
+        )
     );
 
 -- name: next_at

@@ -19,7 +19,8 @@ update jobs set
 where status = 'running' and worker is not :owner;
 
 -- name: look
--- All that a claim decides by, in one row; the job's own columns are null when there is no job.
+-- All that a claim decides by, in one row; the job's own columns are null when there is no job. A
+-- lease that ends further ahead than any is long was written by a clock that was wrong.
 select
     j.status, j.lease_until_ms, j.retry_at_ms, j.attempts_left, j.watermark_ms,
     j.success_watermark_ms, j.cooldown_from_ms, j.deaths,
@@ -30,12 +31,12 @@ select
     (
         select count(*) from jobs
         where version = :version and kind = :kind and status = 'running'
-            and lease_until_ms > :now_ms and key <> :key
+            and lease_until_ms between :now_ms + 1 and :now_ms + :lease_max_ms and key <> :key
     ) as others_running,
     (
         select count(*) from jobs
         where version = :version and kind = :kind and status = 'running' and deaths > 0
-            and lease_until_ms > :now_ms and key <> :key
+            and lease_until_ms between :now_ms + 1 and :now_ms + :lease_max_ms and key <> :key
     ) as suspects_running
 from (select 1) left join jobs j on j.version = :version and j.kind = :kind and j.key = :key;
 

@@ -25,7 +25,10 @@ judged as (
     select
         case
             when memory_mode <> 'enabled' then memory_mode
-            when status = 'running' and lease_until_ms > :now_ms then 'running'
+            when
+                status = 'running'
+                and lease_until_ms between :now_ms + 1 and :now_ms + :lease_max_ms
+                then 'running'
             when forgotten then 'reset'
             when status = 'failed' and attempts_left = 0 and not newer then 'exhausted'
             when status = 'failed' and retry_at_ms > :now_ms and not newer then

@@ -48,6 +48,22 @@ async def _admitted(thread: LiveThread, text: str) -> Admitted:
     return admitted
 
 
+async def _behind_a_compaction(
+    bench: Bench, thread: LiveThread, text: str
+) -> tuple[Admitted, Admitted, asyncio.Event]:
+    """A compaction, a turn that is kept and waits for it, and what lets the first one end."""
+    gate = asyncio.Event()
+    bench.provider.script([gate, *message("NOTES"), done()])
+    bench.provider.asked.clear()
+    compaction = thread.compact()
+    assert isinstance(compaction, Admitted)
+    compaction.begin()
+    await bench.provider.asked.wait()
+    behind = await _admitted(thread, text)
+    await behind.kept()
+    return compaction, behind, gate
+
+
 class _SlowDisk:
     """Holds back every write until it is let go."""
 
@@ -129,15 +145,7 @@ async def test_a_turn_behind_a_compaction_is_in_the_file_before_it_begins(bench:
     """As a turn of its own, and still so after the compaction replaced the history."""
     thread = await bench.thread()
     await bench.say(thread, "one")
-    gate = asyncio.Event()
-    bench.provider.script([gate, *message("NOTES"), done()])
-    bench.provider.asked.clear()
-    compaction = thread.compact()
-    assert isinstance(compaction, Admitted)
-    compaction.begin()
-    await bench.provider.asked.wait()
-    behind = await _admitted(thread, "two")
-    await behind.kept()
+    _, behind, gate = await _behind_a_compaction(bench, thread, "two")
     assert _words(bench, thread)[-1] == (behind.turn_id, "two")
     gate.set()
     behind.begin()
@@ -208,15 +216,7 @@ async def test_a_turn_that_is_taken_back_takes_its_note_along(bench: Bench) -> N
     """Out of the thread's own file, and out of forks that end before it."""
     thread = await bench.thread()
     await bench.say(thread, "one")
-    gate = asyncio.Event()
-    bench.provider.script([gate, *message("NOTES"), done()])
-    bench.provider.asked.clear()
-    compaction = thread.compact()
-    assert isinstance(compaction, Admitted)
-    compaction.begin()
-    await bench.provider.asked.wait()
-    behind = await _admitted(thread, "two")
-    await behind.kept()
+    compaction, behind, gate = await _behind_a_compaction(bench, thread, "two")
     behind.begin()
     gate.set()
     await bench.until_ended(behind.turn_id)

@@ -86,6 +86,16 @@ async def test_a_reply_comes_as_start_deltas_item_and_end(
     assert body["stream_options"] == {"include_usage": True} and "tools" not in body
 
 
+async def test_half_of_a_pair_becomes_a_mark_and_ends_no_turn(
+    model: ChatServer, provider: OpenAIChat
+) -> None:
+    """Servers cut a text between the two halves of an emoji."""
+    model.script(says("so \ud83d far"))
+    got = await events(provider, request())
+    assert "".join(one.text for one in got if isinstance(one, MessageDelta)) == "so \ufffd far"
+    assert isinstance(got[-1], Completed)
+
+
 async def test_reasoning_comes_before_the_answer(model: ChatServer, provider: OpenAIChat) -> None:
     model.script(says("done", reasoning="thinking about it"))
     got = await events(provider, request(effort="high", service_tier="flex"))

@@ -89,6 +89,16 @@ async def test_a_reply_comes_as_start_deltas_item_and_end(
     assert body["instructions"] == "be brief" and body["store"] is False and body["stream"]
 
 
+async def test_half_of_a_pair_becomes_a_mark_and_ends_no_turn(
+    model: ResponsesServer, provider: OpenAIResponses
+) -> None:
+    """Servers cut a text between the two halves of an emoji."""
+    model.script(says("so \ud83d far"))
+    got = await events(provider, request())
+    assert "".join(one.text for one in got if isinstance(one, MessageDelta)) == "so \ufffd far"
+    assert isinstance(got[-1], Completed)
+
+
 async def test_deltas_that_came_in_one_read_are_joined(
     model: ResponsesServer, provider: OpenAIResponses
 ) -> None:

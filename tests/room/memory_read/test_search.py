@@ -8,6 +8,7 @@ import pytest
 from memory_read.recall import RecallTool
 from memory_read.search import SEARCH_LIMITS, MemorySearch, SearchReply
 from state.home import Home
+from state.policy.corrections import correction_text
 from state.recovery import State
 from state.stores.search import UnitRow, pressed
 from state.visits import Visit
@@ -306,3 +307,37 @@ async def test_words_that_are_all_frequent_are_found_where_they_meet(
     lines += [f"- {'walrus' if n % 2 else 'otter'} number {n} alone" for n in range(80)]
     (memory / "rollout_summaries" / "one.md").write_text("\n\n".join([*lines, ""]))
     assert (await texts(search, "otter walrus"))[0] == "- walrus beside otter"
+
+
+@pytest.mark.requirement("FR-U8")
+async def test_restored_memory_is_found_as_its_statements_at_once(
+    search: MemorySearch, memory: Path
+) -> None:
+    """Before any consolidation; other programs' files of an inbox are no memory yet."""
+    for extension in ("restored_memory", "some_program"):
+        resources = memory / "extensions" / extension / "resources"
+        resources.mkdir(parents=True)
+        (resources / "a-v1-handbook.md").write_text("# H\n\n- deploys go to zanzibar\n")
+    reply = await search.search("zanzibar deploys", version="v1")
+    assert [hit.path for hit in reply.hits if "zanzibar" in hit.text] == [
+        "extensions/restored_memory/resources/a-v1-handbook.md"
+    ]
+
+
+async def test_a_page_is_full_however_many_of_the_best_were_taken_back(
+    search: MemorySearch, memory: Path
+) -> None:
+    """What no longer stands gives its place to the next ones that do."""
+    names = ("amber", "birch", "cedar", "daisy", "elder", "fern", "gorse", "hazel", "iris", "jade")
+    gone = [f"- the walrus key walrus key of {name} walrus key" for name in names]
+    stays = [
+        f"- a walrus in the {name} lake, which nobody has counted in this year of {number} storms"
+        for number, name in enumerate(names[:4])
+    ]
+    (memory / "MEMORY.md").write_text("# X\n\n" + "\n".join([*gone, *stays]) + "\n")
+    note = memory / NOTE
+    note.parent.mkdir(parents=True)
+    note.write_text(correction_text("MEMORY.md:3-12", [one[2:] for one in gone], "Nothing holds."))
+    reply = await search.search("walrus key", version="v1", limit=2)
+    assert len(reply.hits) == 2 and reply.truncated
+    assert all(hit.text in stays for hit in reply.hits)

@@ -9,6 +9,7 @@ from state.ids import ThreadId
 from state.recovery import State
 from state.stores.backlog import Backlog
 from state.stores.jobs import Claim, Claimed
+from state.stores.waiting import WaitingStore
 from tests.support.clock import ManualClock
 from tests.support.learning import HOUR_MS, opened, put_thread
 
@@ -86,6 +87,20 @@ async def consolidation_due(state: State) -> bool:
         return await Backlog().consolidation_due(
             read, version="v1", now_ms=state.clock.now_ms(), cooldown_s=COOLDOWN_S
         )
+
+
+async def told(state: State) -> list[str]:
+    """Why threads wait, and why the consolidation does."""
+    store, now_ms = WaitingStore(), state.clock.now_ms()
+    async with state.database.reading() as read:
+        threads = await store.threads(
+            read, version="v1", now_ms=now_ms, idle_hours_min=6, age_days_max=30
+        )
+        consolidation = await store.consolidation(
+            read, version="v1", now_ms=now_ms, cooldown_s=COOLDOWN_S
+        )
+    assert consolidation is not None
+    return [*(one.why for one in threads), consolidation.why]
 
 
 async def test_an_ask_is_due_until_it_is_done(state: State) -> None:
@@ -171,3 +186,20 @@ async def test_a_consolidation_is_due_when_handed_on_and_not_held_back(state: St
             assert await next_at_ms(state) == state.clock.now_ms() + COOLDOWN_S * 1_000
             state.clock.advance(COOLDOWN_S)
             assert await consolidation_due(state)
+
+
+async def test_what_a_clock_that_was_far_ahead_left_running_is_due(state: State) -> None:
+    """Once the clock is right again nobody holds it, and so it is told."""
+    assert isinstance(state.clock, ManualClock)
+    thread_id = await put_thread(state, "text")
+    state.clock.advance(9 * 86_400)
+    await claim(state, thread_id)
+    async with state.database.writing() as tx:
+        await state.jobs.claim_consolidation(
+            tx, version="v1", lease_s=90, cooldown_s=COOLDOWN_S, ignore_cooldown=False
+        )
+    assert (await due(state), await consolidation_due(state)) == ([], False)
+    assert await told(state) == ["running", "running"]
+    state.clock.advance(-8 * 86_400)
+    assert (await due(state), await consolidation_due(state)) == ([thread_id], True)
+    assert await told(state) == ["ready", "ready"]

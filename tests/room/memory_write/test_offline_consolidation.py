@@ -10,6 +10,7 @@ from memory_write.limits import Phase2Limits
 from memory_write.offline.consolidation import OfflineConsolidator
 from memory_write.offline.heard import listen
 from memory_write.offline.recap import raw_memory
+from memory_write.offline.restored import RESTORED_HEADING, restored_entries
 from memory_write.phase2.brief import render_diff_file
 from memory_write.phase2.sources import cited_in
 from memory_write.phase2.tools import ToolMeter, staged_tools
@@ -21,6 +22,7 @@ from state.workspace.layout import (
     HANDBOOK,
     NOTES,
     RAW_MEMORIES,
+    RESTORED,
     SUMMARY,
     SUMMARY_HEADINGS,
 )
@@ -306,3 +308,44 @@ async def test_a_refusing_tool_fails_the_job_and_says_which(tmp_path: Path) -> N
                 job_key=asked.job_key,
             )
         )
+
+
+@pytest.mark.requirement("FR-U8")
+async def test_restored_memory_stands_as_its_statements_and_yields_to_what_is_said_here(
+    folder: Folder,
+) -> None:
+    """Of a restored handbook the lines are merged, apart from what the user said here."""
+    resources = folder.root / RESTORED
+    resources.mkdir(parents=True)
+    (resources.parent / "instructions.md").write_text("# Restored\n")
+    (resources / "0123456789abcdef-v1-handbook.md").write_text(
+        "# Task Group: shop\n\nscope: shop\napplies_to: cwd=~/shop; reuse_rule=hold here\n\n"
+        "## Task 1: deploys, success\n\n### keywords\n\n- deploys\n\n"
+        "## User preferences\n\n- The user prefers deploys on Tuesday. [Task 1]\n"
+        "- The user prefers tabs over spaces in Go. [Task 1]\n- [withheld: forgotten]\n\n"
+        "## Reusable knowledge\n\n- The user lives in Lisbon. [Task 1]\n"
+    )
+    folder.hears((1, "/w/shop", ["I prefer small commits.", "I live in Hamburg."]))
+    handbook, summary = await folder.consolidate()
+    restored = handbook.split("# Task Group: restored from an export")[1]
+    assert (
+        "### Restored statements for ~/shop\n\n- The user prefers deploys on Tuesday." in restored
+    )
+    assert "deploys on Tuesday. (in restored memory)" in summary.split(RESTORED_HEADING)[1]
+    for text in (handbook, summary):
+        assert "Lisbon" not in text and "Hamburg" in text
+        assert "withheld" not in text and "thread_id=restored" not in text
+    assert "Tuesday" not in summary.split("## General Tips")[0]
+    assert await folder.consolidate() == (handbook, summary)
+    assert [one.cwd for one in restored_entries([handbook]) if "Tuesday" in one.text] == ["~/shop"]
+    await _forgets_restored_lines(folder, handbook)
+
+
+async def _forgets_restored_lines(folder: Folder, handbook: str) -> None:
+    """Taken out by hand or by a note, a restored line stays away."""
+    line = "- The user prefers deploys on Tuesday. [Task 1]\n"
+    assert line in handbook
+    (folder.root / HANDBOOK).write_text(handbook.replace(line, ""))
+    folder.noted("2026-11-29T10-00-00-a.md", "Forget that tabs over spaces in Go.")
+    for text in await folder.consolidate():
+        assert "Tuesday" not in text and "tabs over spaces in Go. [" not in text

@@ -95,7 +95,7 @@ async def leaves_a_heading_out(tools: Tools, request: ConsolidationRequest) -> N
     ("script", "kind"),
     [
         (empties_the_handbook, "empty in MEMORY.md"),
-        (deletes_the_handbook, "missing in MEMORY.md"),
+        (deletes_the_handbook, "MEMORY.md is missing"),
         (drops_most_of_it, "topic_removed in MEMORY.md"),
         (writes_a_secret, "secret in skills/deploy/SKILL.md"),
         (says_it_in_prose_only, "first_line in memory_summary.md"),

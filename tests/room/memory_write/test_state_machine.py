@@ -276,6 +276,29 @@ def test_learning_agrees_with_the_model_whatever_happens(
     assert taken >= STEPS_MIN // len(LIVES)
 
 
+@pytest.mark.requirement("FR-S12")
+@pytest.mark.parametrize("set_back_s", [0, 9 * 86_400])
+@pytest.mark.parametrize("held_at", ["phase1/extracted", "phase2/staged"])
+async def test_a_job_that_was_left_running_ends_in_a_good_world(
+    tmp_path: Path, held_at: str, set_back_s: int
+) -> None:
+    """Also where the clock by which its lease was written was far ahead."""
+    await empty_home(tmp_path / "template")
+    life = Life(tmp_path, tmp_path / "template", ("v1", "v2"))
+    try:
+        await life.first_step()
+        await life.step(life.new_thread)
+        await life.step(lambda: life.overtaken(held_at, "held"))
+        left = [one for seen in life.seen.values() for one in seen.jobs]
+        assert any(one["status"] == "running" for one in left)
+        await life.step(lambda: life.clock_moves(-set_back_s))
+        await life.step(life.settle_down)
+        assert life.unfinished() == []
+        assert not any(life.wrong.values()), life.wrong
+    finally:
+        await life.end()
+
+
 def test_which_steps_are_drawn_hangs_on_the_seed_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -318,6 +318,40 @@ class TestFences:
         clock.advance(-365 * 24 * 3_600)
         assert isinstance(await worker.try_consolidation(), Claimed)
 
+    @pytest.mark.requirement("FR-S12")
+    async def test_a_lease_of_a_clock_that_was_far_ahead_binds_nobody(
+        self, worker: Worker, other: Worker, clock: ManualClock
+    ) -> None:
+        """Nor does it count for the cap; its holder leaves no trace, as after any other lease."""
+        clock.advance(9 * 86_400)
+        late = [await worker.extraction(), await worker.consolidation()]
+        clock.advance(-9 * 86_400)
+        assert isinstance(await other.try_extraction(2, running_max=1), Claimed)
+        await other.extraction()
+        await other.consolidation()
+        for claim in late:
+            with pytest.raises(LeaseLost):
+                await worker.succeed(claim)
+
+    async def test_a_lease_outlives_a_clock_that_is_set_back_a_little(
+        self, worker: Worker, other: Worker, clock: ManualClock
+    ) -> None:
+        await worker.extraction()
+        await worker.consolidation()
+        clock.advance(-60)
+        held = Skipped(reason="running", until_ms=NOW_MS + LEASE_S * 1_000)
+        assert (await other.try_extraction(), await other.try_consolidation()) == (held, held)
+
+    @pytest.mark.parametrize("lease_s", [2 * 3_600, 365 * 86_400])
+    async def test_no_lease_is_longer_than_the_longest_that_is_believed(
+        self, worker: Worker, other: Worker, clock: ManualClock, lease_s: int
+    ) -> None:
+        claim = await worker.extraction(lease_s=lease_s)
+        assert isinstance(await other.try_extraction(), Skipped)
+        async with worker.database.writing() as tx:
+            assert await worker.jobs.heartbeat(tx, claim, lease_s=lease_s)
+        assert isinstance(await other.try_extraction(), Skipped)
+
     async def test_a_fenced_transaction_in_the_middle_proves_the_fence(
         self, worker: Worker, other: Worker, clock: ManualClock
     ) -> None:

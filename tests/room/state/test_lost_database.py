@@ -108,7 +108,7 @@ async def killed(home: Home) -> None:
     assert await asyncio.wait_for(process.wait(), 60) == -signal.SIGKILL
 
 
-@pytest.mark.requirement("FR-S6")
+@pytest.mark.requirement("FR-S6", "FR-T19")
 async def test_only_the_owner_sets_a_database_aside(home: Home, clock: ManualClock) -> None:
     """Failure table: "State database corrupt". Without the lock it is named and left."""
     record(home, 1, clock)
@@ -245,7 +245,7 @@ async def test_few_broken_databases_are_kept(home: Home, clock: ManualClock) -> 
     assert kept == [random.Random(number).randbytes(4_096) for number in wanted]
 
 
-@pytest.mark.requirement("FR-S9")
+@pytest.mark.requirement("FR-S9", "FR-T20")
 async def test_a_transcript_that_cannot_be_read_keeps_no_other_from_coming_back(
     home: Home, clock: ManualClock
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from state.database import Database, Value
 from state.named_queries import Queries, Query
+from state.stores.jobs import LEASE_MAX_MS
 from state.stores.threads import PAGE_QUERIES, SortKey
 
 THREADS = 12_000
@@ -118,6 +119,7 @@ def test_a_claim_looks_at_its_own_job_and_the_running_ones(filled: Path) -> None
         "kind": "extraction",
         "key": "t00000001",
         "now_ms": 0,
+        "lease_max_ms": LEASE_MAX_MS,
     }
     steps, rows = steps_of(filled, Queries("jobs")["look"], parameters)
     assert (rows, steps < 3) == (1, True), steps

@@ -1,5 +1,6 @@
 """The lock of the owner."""
 
+import os
 import stat
 import subprocess
 import sys
@@ -66,3 +67,15 @@ def test_a_link_in_the_place_of_the_lock_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HomeUnusable):
         OwnerLock(home).try_acquire()
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_who_finds_a_home_owned_reads_where_its_owner_listens(tmp_path: Path) -> None:
+    """Until the owner is gone."""
+    first, second = OwnerLock(Home(tmp_path)), OwnerLock(Home(tmp_path))
+    assert first.try_acquire()
+    first.announce("ws://127.0.0.1:4500")
+    first.announce("unix:///a b")
+    assert second.owner_pid() == os.getpid()
+    assert second.addresses() == ("ws://127.0.0.1:4500", "unix:///a b")
+    first.release()
+    assert (second.owner_pid(), second.addresses()) == (None, ())

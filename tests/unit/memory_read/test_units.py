@@ -31,3 +31,16 @@ def test_a_line_that_only_names_what_follows_is_none_unless_it_is_all_there_is()
     ]
     assert found("pytest") == ["pytest"]
     assert found("# Tools\n\npytest\n") == ["pytest"]
+
+
+def test_what_a_consolidation_writes_around_statements_is_no_unit() -> None:
+    """A line of its frame states nothing; in a note the same words are the user's."""
+    assert found(
+        "# Raw Memories\n\nMerged stage-1 raw memories (stable ascending thread-id order):\n\n"
+        "---\ntask: ports\nkeywords: port, 9090\n---\n\ntask: ports\ntask_outcome: uncertain\n\n"
+        "Outcome: uncertain\n\n- extensions/restored_memory/resources/a-v1-recap.md (source=x)\n\n"
+        "- the port is 9090\n\nTask lists are kept in tasks.md"
+    ) == ["- the port is 9090", "Task lists are kept in tasks.md"]
+    note = b"task: water the plants\n\nkeywords: green"
+    units = cut_units(note, path="extensions/ad_hoc/notes/2026-11-29T10-00-00-a.md")
+    assert [unit.text.strip() for unit in units] == ["task: water the plants", "keywords: green"]

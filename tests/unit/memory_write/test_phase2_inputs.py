@@ -191,6 +191,6 @@ def test_the_task_names_the_mode_and_extensions_only_where_there_are_some() -> N
     some = Snapshot(files={"extensions/a/instructions.md": FileContent(data=b"")})
     told = brief.task(some, [Finding("missing", "MEMORY.md")])
     assert "Mode: INIT" in told
-    assert "- missing in MEMORY.md" in told
+    assert "- MEMORY.md is missing" in told
     assert "Memory extensions (under" in told
     assert "{{" not in told

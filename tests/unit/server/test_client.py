@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from server.cli.client import Client, ConnectionLost, RequestRefused
+from server.cli.talk import say
 
 
 class ScriptedLink:
@@ -68,3 +69,30 @@ async def test_a_broken_frame_ends_the_connection() -> None:
         async with asyncio.timeout(5):
             await client.request("x")
     await client.close()
+
+
+async def test_a_model_call_that_fails_alike_again_and_again_is_told_once() -> None:
+    """Another failure is told too."""
+
+    def note(method: str, **params: object) -> bytes:
+        return json.dumps({"method": method, "params": {"threadId": "t", **params}}).encode()
+
+    def failing(message: str) -> bytes:
+        return note("error", willRetry=True, error={"message": message})
+
+    def answer(message: dict[str, object]) -> list[bytes | None]:
+        turn = {"id": "1", "status": "completed"}
+        return [
+            json.dumps({"id": message["id"], "result": {"turn": turn}}).encode(),
+            *[failing("no connection")] * 5,
+            failing("no answer"),
+            note("turn/completed", turn=turn),
+        ]
+
+    client, told = Client(ScriptedLink(answer)), list[str]()
+    await say(client, "t", "hi", on_text=lambda _: None, on_notice=told.append)
+    await client.close()
+    assert told == [
+        "the model call is tried again: no connection",
+        "the model call is tried again: no answer",
+    ]

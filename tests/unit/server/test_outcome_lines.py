@@ -21,8 +21,8 @@ def _lines(status: str, reason: str | None, **failed: int) -> list[str]:
 
 def test_what_a_model_wrote_and_code_refused_is_told_as_that() -> None:
     """With the findings behind it."""
-    lines = _lines("failed", "unsound: missing in MEMORY.md")
-    assert lines[1].endswith("as it was: what the model wrote was refused: missing in MEMORY.md")
+    lines = _lines("failed", "unsound: MEMORY.md is missing")
+    assert lines[1].endswith("as it was: what the model wrote was refused: MEMORY.md is missing")
     assert lines[-1].startswith("next: `memoryd doctor`")
 
 
