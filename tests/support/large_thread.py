@@ -34,6 +34,31 @@ def write_large_thread(folder: Path, *, bytes_min: int, output_bytes: int = 4_00
     return path
 
 
+def write_pictures(folder: Path, *, count: int, picture_bytes: int) -> Path:
+    """A session in which so many pictures were shown, each in a turn of its own."""
+    folder.mkdir(parents=True)
+    path = folder / f"rollout-2026-11-29T18-16-00-{THREAD}.jsonl"
+    url = "data:image/png;base64," + "A" * picture_bytes
+    with path.open("wb") as file:
+        lines = [session_meta()]
+        for number in range(count):
+            asked = f"what is in picture {number}"
+            shown = message("user", asked)
+            shown["payload"]["content"].append({"type": "input_image", "image_url": url})
+            lines += [
+                event("task_started", turn_id=f"01a22885-a46e-7000-937a-{number:012x}"),
+                shown,
+                event("user_message", message=asked, images=[url]),
+                message("assistant", f"a cat, {number}"),
+                event("agent_message", message=f"a cat, {number}"),
+                event("task_complete", turn_id=f"01a22885-a46e-7000-937a-{number:012x}"),
+            ]
+            for line in lines:
+                file.write(json.dumps({"timestamp": STAMP.format(1), **line}).encode() + b"\n")
+            lines = []
+    return path
+
+
 def _turn(number: int, output: str) -> list[Line]:
     turn_id = f"01a22885-a46e-7000-937a-{number:012x}"
     asked, answer = f"question {number}", f"answer {number}"

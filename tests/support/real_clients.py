@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,13 +44,21 @@ def python_client(
     folder: Path, package: str, names: Sequence[str] = ("python3.12", "python3.13")
 ) -> Path:
     """An interpreter of its own that has the client; without one the test is skipped."""
-    base = next(filter(_makes_venvs, names), None)
+    base = next(filter(_makes_venvs, _interpreters(names)), None)
     if base is None:
-        pytest.skip("the client needs Python 3.12 or newer, and none is found on PATH")
+        pytest.skip(f"the client needs one of {', '.join(names)}, and none is found")
     subprocess.run([base, "-m", "venv", folder], check=True)
     python = folder / "bin" / "python"
     _install([str(python), "-m", "pip", "install", "-q", package], folder)
     return python
+
+
+def _interpreters(names: Sequence[str]) -> Iterator[str]:
+    """Where they may be: on PATH, or beside the chosen one where pyenv keeps several."""
+    yield from names
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    for name in names:
+        yield from map(str, sorted(pyenv.glob(f"versions/*/bin/{name}")))
 
 
 def npm_client(folder: Path, *packages: str, peers: bool = False) -> Path:

@@ -121,7 +121,8 @@ async def test_two_hundred_background_runs_leave_nothing_open(tmp_path: Path) ->
     assert extracted == SESSIONS, outcomes[-1]
     assert statuses.count("published") == SESSIONS, statuses
     before, after = counted
-    assert before.children == after.children
+    # One that rules of another test computed in may end meanwhile.
+    assert after.children <= before.children, (before, after)
     assert after.threads <= before.threads + 1, (before, after)
     assert after.descriptors <= before.descriptors + 2, (before, after)
     # A hidden thread stays loaded until it was idle for long, with a task; some work at any moment.

@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from tests.support.homes import Serving, serving
-from tests.support.large_thread import write_large_thread
+from tests.support.large_thread import write_large_thread, write_pictures
 from tests.support.methods import error_of
 from tests.support.rollout_files import THREAD
 from tests.support.wire import KINDS, WireClient
@@ -22,6 +22,8 @@ CLIENTS = 20
 FILE_BYTES = 12 << 20
 PINGS = 3
 LONG_WAIT_S = 300.0
+FRAME_BYTES = 64 << 10
+"""What three clients of the field can read at most."""
 
 
 @asynccontextmanager
@@ -58,6 +60,44 @@ async def test_a_large_thread_is_read_while_everybody_is_answered(
         assert not reading.done(), "it was read before anybody else was answered"
         reply = await asyncio.wait_for(reading, LONG_WAIT_S)
         assert reply["result"]["thread"]["turns"] != []
+
+
+@pytest.mark.requirement("FR-T20")
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param("pictures", id="forty pictures of 4 MB"),
+        pytest.param("gigabytes", marks=pytest.mark.slow, id="3 GB"),
+    ],
+)
+async def test_a_thread_of_any_size_comes_back_and_goes_on_beside_others(
+    size: str, tmp_path: Path
+) -> None:
+    """In frames that every client can read; the others are answered first, and so is its turn."""
+    if size == "pictures":
+        given = {"count": 40, "picture_bytes": 4 << 20}
+        path = await asyncio.to_thread(write_pictures, tmp_path / "s", **given)
+    else:
+        path = await asyncio.to_thread(write_large_thread, tmp_path / "s", bytes_min=3 << 30)
+    async with serving(tmp_path) as home, _twenty(home) as clients:
+        reader, *others = clients
+        imported = reader.expect("import")
+        asked = {"id": "import", "method": "thread/import", "params": {"path": str(path)}}
+        await reader.link.send(orjson.dumps(asked))
+        await _pinged(others)
+        assert "error" not in await asyncio.wait_for(imported, LONG_WAIT_S)
+        resuming = reader.expect("large")
+        resume = {"id": "large", "method": "thread/resume", "params": {"threadId": THREAD}}
+        await reader.link.send(orjson.dumps(resume))
+        await _pinged(others)
+        reply = await asyncio.wait_for(resuming, LONG_WAIT_S)
+        assert reply["result"]["thread"]["turns"] != []
+        assert len(orjson.dumps(reply)) < FRAME_BYTES
+        words = [{"type": "text", "text": "hello again"}]
+        await reader.request("turn/start", {"threadId": THREAD, "input": words})
+        ended = await reader.notification("turn/completed")
+        assert ended["turn"]["status"] == "completed"
 
 
 @pytest.mark.requirement("FR-T21")

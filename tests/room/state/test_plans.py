@@ -99,6 +99,7 @@ def explained(path: Path, query: Query, parameters: dict[str, Value]) -> str:
     return "\n".join(row[-1] for row in rows)
 
 
+@pytest.mark.requirement("FR-T19")
 def test_candidates_are_found_without_a_scan_of_all_threads(filled: Path) -> None:
     """The partial index of what may be learned gives them in their order."""
     parameters: dict[str, Value] = {
