@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from server.agent.approvals import SessionGrants
 from server.agent.events import StatusChanged, ThreadEvent, ThreadStatus
+from server.agent.finished_turns import FinishedTurns
 from server.agent.inputs import SettingsChange, ThreadSettings
 from server.agent.memory_told import MemoryTold
 from server.agent.models.base import Item, TokenUse
 from server.agent.prompt import for_model, with_memory
 from server.agent.thread_settings import overlaid
 from state.ids import ThreadId
-from state.rollouts.items import RecordedTurn
 from state.rollouts.recalled import Recalled, without_section
 from state.stores.withdrawal import OutsideKind
 
@@ -56,8 +56,7 @@ class Conversation:
         self.recalled = Recalled()
         self.pollute: Pollute = _nothing_pollutes
         """Call it with kind and name just before outside context comes in."""
-        self.turns: list[RecordedTurn] = []
-        """The finished turns."""
+        self.turns = FinishedTurns()
         self.total = TokenUse()
         self.last_use: TokenUse | None = None
         self.context_recorded = False

@@ -78,7 +78,4 @@ class KeptItem:
             turn.items.append(item)
         elif item.item_id in turn.open_tools:
             turn.open_tools[item.item_id] = item
-        for index, one in enumerate(self._conversation.turns):
-            if one.turn_id == self._turn_id:
-                items = tuple(item if i.item_id == item.item_id else i for i in one.items)
-                self._conversation.turns[index] = replace(one, items=items)
+        self._conversation.turns.put(item)

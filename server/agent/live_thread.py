@@ -136,7 +136,7 @@ class LiveThread:
 
     def history(self) -> list[RecordedTurn]:
         """Its turns in order, the running one as it stands."""
-        turns = list(self._conversation.turns)
+        turns = self._conversation.turns.all()
         if self._running is not None and not self._running.ended.is_set():
             turns.append(self._running.snapshot())
         return turns

@@ -6,6 +6,7 @@ from typing import Any
 
 from server.agent.conversation import Conversation
 from server.agent.errors import UnknownProvider
+from server.agent.finished_turns import FinishedTurns
 from server.agent.inputs import SettingsChange, ThreadSettings
 from server.agent.limits import AgentSettings
 from server.agent.memory_told import MemoryReport
@@ -67,7 +68,7 @@ def replay(conversation: Conversation, history: History, row: ThreadRow) -> None
     conversation.recorded_memory = report.digest if report is not None else None
     for item in history.response_items:
         conversation.remember(item)
-    conversation.turns = list(history.turns)
+    conversation.turns = FinishedTurns(history.turns)
     # Items that a program put in before the first turn came without it.
     conversation.context_recorded = bool(conversation.sent) and bool(conversation.turns)
     conversation.told_instructions = _told_instructions(conversation.sent)

@@ -337,7 +337,7 @@ class TurnRun:
             )
         turn.fault = fault
         self._around.memory.counters.turn(conversation.settings, cited=turn.cited)
-        conversation.turns.append(turn.snapshot())
+        conversation.turns.add(turn.snapshot())
         turn.ended.set()
         conversation.set_status(IDLE if fault is None else SYSTEM_ERROR)
         self._telling.end(fault)

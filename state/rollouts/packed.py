@@ -26,6 +26,18 @@ class PackedItems(Sequence[RecordedItem]):
     def __len__(self) -> int:
         return len(self._packed)
 
+    @classmethod
+    def of(cls, items: Sequence[RecordedItem]) -> "PackedItems":
+        """The same items packed."""
+        if isinstance(items, cls):
+            return items
+        return cls([item.type for item in items], map(packed, items)) if items else NO_ITEMS
+
+    @property
+    def size(self) -> int:
+        """Bytes that it holds."""
+        return sum(map(len, self._packed))
+
     @overload
     def __getitem__(self, place: int) -> RecordedItem: ...
     @overload

@@ -4,7 +4,8 @@
 is answered in N deltas at once, one that holds `paced:N` in N deltas a millisecond apart, any other
 in a few. A request with an output schema counts as an
 extraction: it is answered after the latency, and `GET /extractions` tells when each came and went.
-Answers are made once, so that the figures are those of the servers under measurement.
+Answers are made once, so that the figures are those of the servers under measurement; only the
+tokens of the input are told of each request, four bytes to one.
 """
 
 import argparse
@@ -18,6 +19,9 @@ _WORDS = "The answer comes in a few words, as a model would give it, and then it
 _ASKED = re.compile(rb"deltas:(\d+)")
 _PACED = re.compile(rb"paced:(\d+)")
 _PACE_S = 0.001
+_INPUT_TOKENS, _TOTAL_TOKENS = b'"input_tokens": -1', b'"total_tokens": -1'
+"""Where an answer tells them."""
+_BYTES_PER_TOKEN = 4
 _EXTRACTION = json.dumps(
     {
         "raw_memory": "---\ntask: make the change\n---\n- preference: small commits\n",
@@ -33,7 +37,7 @@ def _event(value: dict[str, object]) -> bytes:
 
 @lru_cache(maxsize=16)
 def answer(deltas: int, text: str | None = None) -> bytes:
-    """A whole response as server-sent events."""
+    """A whole response as server-sent events, but for the tokens of its request."""
     pieces = [_WORDS[at % 60 : at % 60 + 8] for at in range(0, deltas * 8, 8)]
     if text is not None:
         pieces = [text]
@@ -42,11 +46,11 @@ def answer(deltas: int, text: str | None = None) -> bytes:
     content = [{"type": "output_text", "text": whole, "annotations": []}]
     done = {**item, "status": "completed", "content": content}
     usage = {
-        "input_tokens": 1000,
+        "input_tokens": -1,
         "input_tokens_details": {"cached_tokens": 0},
-        "output_tokens": 20,
+        "output_tokens": len(whole) // _BYTES_PER_TOKEN,
         "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": 1020,
+        "total_tokens": -1,
     }
     response = {"id": "resp_1", "object": "response", "status": "in_progress", "output": []}
     events: list[dict[str, object]] = [
@@ -73,6 +77,14 @@ def answer(deltas: int, text: str | None = None) -> bytes:
         },
     ]
     return b"".join(_event(one) for one in events)
+
+
+def answer_to(request: bytes, deltas: int, text: str | None = None) -> bytes:
+    """The same, as an answer to that request."""
+    tokens = len(request) // _BYTES_PER_TOKEN
+    told = answer(deltas, text)
+    told = told.replace(_INPUT_TOKENS, b'"input_tokens": %d' % tokens)
+    return told.replace(_TOTAL_TOKENS, b'"total_tokens": %d' % tokens)
 
 
 class InstantModel(asyncio.Protocol):
@@ -110,15 +122,15 @@ class InstantModel(asyncio.Protocol):
             self._send(told.encode(), "application/json")
         elif b'"json_schema"' in body:
             came = time.perf_counter()
-            asyncio.get_running_loop().call_later(self.latency_s, self._extracted, came)
+            asyncio.get_running_loop().call_later(self.latency_s, self._extracted, came, body)
         elif paced := _PACED.search(body):
-            self._pacing = asyncio.ensure_future(self._send_paced(answer(int(paced[1]))))
+            self._pacing = asyncio.ensure_future(self._send_paced(answer_to(body, int(paced[1]))))
         else:
             asked = _ASKED.findall(body)
-            self._send(answer(int(asked[-1]) if asked else 10), "text/event-stream")
+            self._send(answer_to(body, int(asked[-1]) if asked else 10), "text/event-stream")
 
-    def _extracted(self, came: float) -> None:
-        self._send(answer(1, _EXTRACTION), "text/event-stream")
+    def _extracted(self, came: float, body: bytes) -> None:
+        self._send(answer_to(body, 1, _EXTRACTION), "text/event-stream")
         self.extractions.append((came, time.perf_counter()))
 
     async def _send_paced(self, body: bytes) -> None:

@@ -3,7 +3,8 @@
 Each turn streams two hundred pieces a millisecond apart to five subscribers; pieces that arrive
 together may be told as one notification, so both are counted. Ours runs a second
 time in a server that notes how late its event loop wakes, which the first is not to be burdened by.
-With `--minutes 10` ours alone is loaded that long, and what is lost or grows meanwhile is counted.
+With `--minutes 10` ours alone is loaded that long, and what is lost or grows meanwhile is counted:
+as with people who work, threads are compacted, are left after a while, and others begin.
 """
 
 import asyncio
@@ -26,6 +27,11 @@ from tests.support.many_clients import (
 PIECES = 200
 TEXT = f"paced:{PIECES}"
 SUBSCRIBERS = CLIENTS // THREADS
+TURNS_PER_THREAD = 150
+COMPACTED_TOKENS = 40_000
+"""A thread comes to it twice or so."""
+IDLE_S = 10
+"""How long a thread that was left stays loaded."""
 
 
 async def measure(side: Side, *, rounds: int) -> Figures:
@@ -70,9 +76,14 @@ def _lags(gaps: list[tuple[float, float]]) -> Figures:
 async def soak(side: Side, *, minutes: float) -> Figures:
     """Ours for so long, in the server that notes its lags."""
     with model() as model_port, home_of(side, model_port=model_port) as home:
+        config = home.path / "config.toml"
+        config.write_text(
+            f"model_auto_compact_token_limit = {COMPACTED_TOKENS}\n{config.read_text()}\n"
+            f"[server]\nthread_idle_s = {IDLE_S}\n"
+        )
         async with probed(home.path, home.environment) as (process, url):
             sizes: list[float] = []
-            load = Load(url, TEXT, str(home.user))
+            load = Load(url, TEXT, str(home.user), turns_per_thread=TURNS_PER_THREAD)
             going = for_seconds(minutes * 60)
             measured = await load.run(going, lambda: sizes.append(rss_mib(process.pid)))
             gaps = await gaps_ms(process)

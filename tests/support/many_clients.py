@@ -180,31 +180,34 @@ class Attached:
 
 
 class Load:
-    """The clients and the threads of one run against one server."""
+    """The clients and the threads of one run against one server.
 
-    def __init__(self, url: str, text: str, cwd: str) -> None:
+    With `turns_per_thread` the clients of a thread leave it after so many and begin another.
+    """
+
+    def __init__(
+        self, url: str, text: str, cwd: str, *, turns_per_thread: int | None = None
+    ) -> None:
         self._url, self._text, self._cwd = url, text, cwd
+        self._turns_per_thread = turns_per_thread
         self.measured = Measured()
         self._threads: list[str] = []
         self._clients: list[Attached] = []
-        self._turn_ids: dict[str, list[str]] = {}
+        self._turn_ids: list[list[str]] = [[] for _ in range(THREADS)]
+        """Of each thread's clients; the first turn of a thread is seen by one alone."""
         self._over = asyncio.Event()
 
     async def run(self, going: Going, sample: Callable[[], None] = lambda: None) -> Measured:
         """Turns in each thread as long as `going`, `sample` after each of the first thread."""
         self._clients = [await Attached.to(self._url) for _ in range(CLIENTS)]
-        for client in self._clients[:THREADS]:
-            await self._first_turn(client)
-        for number, client in enumerate(self._clients[THREADS:]):
-            await client.call("thread/resume", {"threadId": self._threads[number % THREADS]})
-        for client in self._clients:  # what was before is no part of what all of them see
-            client.items.clear()
+        self._threads = [await self._begin_thread(at) for at in range(THREADS)]
         paused = await self._paused()
         bad = [asyncio.create_task(one) for one in (self._reconnecting(), self._garbage())]
         began = time.perf_counter()
         before = sum(client.deltas for client in self._clients)
         await asyncio.gather(*(self._turns(at, going, sample) for at in range(THREADS)))
-        await self._all_told()
+        for at in range(THREADS):
+            await self._told_of(at)
         self.measured.seconds = time.perf_counter() - began
         self.measured.deltas = sum(client.deltas for client in self._clients) - before
         self._over.set()
@@ -215,53 +218,64 @@ class Load:
         self._compare()
         return self.measured
 
-    async def _first_turn(self, client: Attached) -> None:
+    async def _begin_thread(self, at: int) -> str:
+        """A thread with one turn, and all its clients listening to what comes next."""
+        client, *others = self._clients[at::THREADS]
         began = time.perf_counter()
         started = await client.call("thread/start", {"cwd": self._cwd})
         self.measured.start_ms.append((time.perf_counter() - began) * 1000)
         thread_id = str(started["thread"]["id"])
-        self._threads.append(thread_id)
-        self._turn_ids[thread_id] = []
-        await self._turn(client, thread_id)
-        self._turn_ids[thread_id].clear()
+        first, _ = await self._turn(client, thread_id)
+        for key in [key for key in client.items if key[0] == first]:
+            del client.items[key]
+        for other in others:
+            await other.call("thread/resume", {"threadId": thread_id})
+        return thread_id
 
     async def _turns(self, at: int, going: Going, sample: Callable[[], None]) -> None:
-        client, thread_id = self._clients[at], self._threads[at]
-        while going(len(self._turn_ids[thread_id])):
-            self.measured.answered_ms.append(await self._turn(client, thread_id))
+        client, ids = self._clients[at], self._turn_ids[at]
+        while going(len(ids)):
+            turn_id, answered_ms = await self._turn(client, self._threads[at])
+            ids.append(turn_id)
+            self.measured.answered_ms.append(answered_ms)
             self.measured.turns += 1
             if at == 0:
                 sample()
+            if self._turns_per_thread and len(ids) % self._turns_per_thread == 0:
+                await self._told_of(at)
+                for one in self._clients[at::THREADS]:
+                    await one.call("thread/unsubscribe", {"threadId": self._threads[at]})
+                self._threads[at] = await self._begin_thread(at)
 
-    async def _turn(self, client: Attached, thread_id: str) -> float:
+    async def _turn(self, client: Attached, thread_id: str) -> tuple[str, float]:
         words = [{"type": "text", "text": self._text}]
         began = time.perf_counter()
         reply = await client.call("turn/start", {"threadId": thread_id, "input": words})
         answered_ms = (time.perf_counter() - began) * 1000
         turn_id = str(reply["turn"]["id"])
-        self._turn_ids[thread_id].append(turn_id)
         await client.until(lambda: client.turns[turn_id] > 0)
-        return answered_ms
+        return turn_id, answered_ms
 
-    async def _all_told(self) -> None:
-        for number, client in enumerate(self._clients):
-            wanted = self._turn_ids[self._threads[number % THREADS]]
+    async def _told_of(self, at: int) -> None:
+        wanted = self._turn_ids[at]
+        for number, client in enumerate(self._clients[at::THREADS]):
             try:
                 await client.until(lambda: all(client.turns[one] for one in wanted))  # noqa: B023
             except TimeoutError:
                 missing = [one for one in wanted if not client.turns[one]]
-                self.measured.faults.append(f"client {number} was not told {missing} ended")
+                name = at + number * THREADS
+                self.measured.faults.append(f"client {name} was not told {missing} ended")
 
     def _compare(self) -> None:
         """Each turn and each item ended once for each subscriber, and for all the same ones."""
         faults = self.measured.faults
-        for at, thread_id in enumerate(self._threads):
+        for at in range(THREADS):
             group = self._clients[at::THREADS]
             for number, client in enumerate(group):
                 name = f"client {at + number * THREADS}"
                 faults += [
                     f"{name}: {turn} ended {client.turns[turn]} times"
-                    for turn in self._turn_ids[thread_id]
+                    for turn in self._turn_ids[at]
                     if client.turns[turn] != 1
                 ]
                 told = client.items.items()

@@ -13,7 +13,8 @@ from tests.support.responses_server import Recorded, Reply, ResponsesServer
 
 ANSWER = "A few words of an answer that comes in pieces, one after the other, not at once."
 SECONDS = 60
-GROWTH_MIB_MAX = 32
+TURNS_PER_THREAD = 10
+GROWTH_MIB_MAX = 16
 
 
 def _streaming(request: Recorded) -> Reply:
@@ -31,7 +32,7 @@ async def test_fifty_clients_are_told_everything_once(tmp_path: Path) -> None:
         (home / "config.toml").write_text(provider_config(model.base_url))
         async with probed(home, environment(home)) as (process, url):
             sizes: list[float] = []
-            load = Load(url, "go on", str(tmp_path))
+            load = Load(url, "go on", str(tmp_path), turns_per_thread=TURNS_PER_THREAD)
             going = for_seconds(SECONDS)
             measured = await load.run(going, lambda: sizes.append(rss_mib(process.pid)))
             lags = await lags_ms(process)

@@ -301,10 +301,10 @@ LARGE_ITEMS = 200
 
 async def _encoded(body: Mapping[str, Any], items: int) -> bytes:
     """The body as JSON; a long conversation is encoded in a thread."""
-    if items < LARGE_ITEMS:
-        return orjson.dumps(body)
+    large = items >= LARGE_ITEMS
+    encoded = await asyncio.to_thread(orjson.dumps, body) if large else orjson.dumps(body)
     # Held as long as the model answers, so without the room that the encoder left.
-    return exact(await asyncio.to_thread(orjson.dumps, body))
+    return exact(encoded)
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
