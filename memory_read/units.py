@@ -1,8 +1,8 @@
 """Cuts a Markdown file of memory into its units: what one hit of a search can be.
 
-Pure. A unit is a bullet with what is indented below it, a paragraph, a fence, or a heading with
-nothing under it. Invariant: units do not overlap, stand in the order of the file, and name whole
-lines; one longer than the bound is cut at line ends, a longer line inside.
+Pure. A unit is a bullet with what is indented below it, a paragraph, a fence, or a heading that
+states something by itself. Invariant: units do not overlap, stand in the order of the file, and
+name whole lines; one longer than the bound is cut at line ends, a longer line inside.
 """
 
 import re
@@ -39,6 +39,13 @@ _FRAME = re.compile(
     re.IGNORECASE,
 )
 """Lines by which a consolidation orders what it writes; they state nothing themselves."""
+_GROUP = "task group:"
+_FRAME_TITLE = re.compile(
+    r"user (?:profile|preferences)|general tips|what's in memory"
+    r"|older memory topics|reusable knowledge|failures and how to do differently",
+    re.IGNORECASE,
+)
+"""Headings of the same order, beside those of groups and their tasks."""
 _POINTER = re.compile(rb"\s*- extensions/\S+\.md(?: \([^()\n]*\))?\s*")
 """Names a file and says nothing of what it holds."""
 _THREAD = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.I)
@@ -114,11 +121,20 @@ def cut_units(data: bytes, *, path: str) -> list[Unit]:
         for block in section.blocks:
             if is_alone or not (_is_label(block, data) or (not is_note and _is_frame(block, data))):
                 units += _units(block, section, data, about)
-        if section.span is not None and not section.blocks and not section.has_below:
+        if section.span is not None and _is_said(section, is_note=is_note):
             line = section.line
             own = _Block(section.span.begin, section.span.end, line, line, "heading")
             units += _units(own, section, data, about)
     return units
+
+
+def _is_said(section: _Section, *, is_note: bool) -> bool:
+    """Whether a heading has nothing under it and says more than what stands elsewhere."""
+    if section.blocks or section.has_below:
+        return False
+    group = (*section.above, section)[0].title.casefold().startswith(_GROUP)
+    is_task = section.level == 1 or _TASK.match(section.title) is not None
+    return is_note or not ((group and is_task) or _FRAME_TITLE.fullmatch(section.title))
 
 
 def _is_label(block: _Block, data: bytes) -> bool:

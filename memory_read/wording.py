@@ -15,7 +15,7 @@ from typing import Protocol
 
 from memory_read.irregular import BASE_FORMS
 
-MADE_BY = "3"
+MADE_BY = "4"
 """Raised with every change of stems or units, so that an index of other ones is made anew."""
 STEM_CHARS_MAX = 40
 """What is longer is no word that anyone asks for; its beginning is kept."""

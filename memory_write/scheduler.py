@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from memory_write.errors import WorkCancelled
-from memory_write.housekeeping import keep_house
+from memory_write.housekeeping import Housekeeping
 from memory_write.limits import MemorySettings
 from memory_write.loss import is_lost, notes_back
 from memory_write.material import Material, look_for_material
@@ -100,6 +100,7 @@ class Scheduler:
         self._announce = announce
         self._busy_threads = busy_threads
         self._backlog = Backlog()
+        self._house = Housekeeping(state)
         self._alone = asyncio.Lock()
         self._woken = asyncio.Event()
         self._current: ThreadId | None = None
@@ -262,7 +263,7 @@ class Scheduler:
             raise
 
     async def _automatic(self) -> ConsolidateReport:
-        await keep_house(self._state, self._settings)
+        await self._house.keep(self._settings)
         phase1 = await self._hear(everything=False, only=None)
         if phase1.more and self._backlog_passes < BACKLOG_PASSES_MAX:
             # With a cooldown after each success, a consolidation now would make the rest wait.
@@ -354,6 +355,8 @@ class Scheduler:
                 read, version=version, kind="consolidation", key=CONSOLIDATION_KEY
             )
         seen_ms = (job.finished_at_ms or 0) if job is not None and job.status == "done" else 0
+        if seen_ms > self._clock.now_ms():
+            seen_ms = 0  # by a clock that was ahead; nothing written since would count as newer
         if found.files and found.newest_ms > seen_ms:
             return found, True
         self._consolidated = found
@@ -364,12 +367,12 @@ class Scheduler:
         version = self._settings.version
         async with self._state.database.reading() as read:
             edition = await self._state.editions.latest(read, version)
-            counts = await self._state.outputs.counts(read, version)
+            selected = await self._state.outputs.has_selected(read, version)
             job = await self._state.jobs.get(
                 read, version=version, kind="consolidation", key=CONSOLIDATION_KEY
             )
         settled = job is None or job.status == "done"
-        if edition is None or not counts.selected or not settled:
+        if edition is None or not selected or not settled:
             return
         folder = self._state.home.memories(version)
         if await asyncio.to_thread(is_lost, folder, recipe_of(version)):

@@ -49,6 +49,15 @@ def unparsable() -> WireError:
     return WireError(PARSE_ERROR, "Parse error: the message is not valid JSON")
 
 
+def framed_by_headers() -> WireError:
+    """The client puts headers in front of its messages, as other protocols do."""
+    return WireError(
+        PARSE_ERROR,
+        "Parse error: Content-Length headers are not used here; send JSON objects as they are, "
+        "one a line or text frame",
+    )
+
+
 def batches_refused() -> WireError:
     """The message is an array."""
     return WireError(INVALID_REQUEST, "batches are not supported")

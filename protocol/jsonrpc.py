@@ -65,6 +65,14 @@ class Malformed:
 Frame = Request | Notification | Response | Malformed
 
 
+_HEADER = re.compile(rb"\s*content-(length|type)\s*:", re.IGNORECASE)
+
+
+def is_header(raw: bytes) -> bool:
+    """Whether a text is the head of a message in another framing, such as `Content-Length: 12`."""
+    return _HEADER.match(raw) is not None
+
+
 def parse_frame(raw: str | bytes | bytearray | memoryview) -> Frame:
     """Tell what one text is; never raises."""
     try:

@@ -24,6 +24,7 @@ from protocol.messages import (
     mcp,
     memory,
     notes,
+    reviews,
     search,
     threads,
     turns,
@@ -162,6 +163,12 @@ THREAD_COMPACT_START = Method(
     params=threads.ThreadIdParams,
     result=EmptyResult,
     summary="Replace what the model sees of a thread by a summary, after the running turn.",
+)
+REVIEW_START = Method(
+    "review/start",
+    params=reviews.ReviewStartParams,
+    result=reviews.ReviewStartResult,
+    summary="Look over changes in a turn of its own, after the running one.",
 )
 THREAD_ARCHIVE = Method(
     "thread/archive",
@@ -509,6 +516,7 @@ CLIENT_METHODS: tuple[Method, ...] = (
     THREAD_METADATA_UPDATE,
     THREAD_SETTINGS_UPDATE,
     THREAD_COMPACT_START,
+    REVIEW_START,
     THREAD_ARCHIVE,
     THREAD_UNARCHIVE,
     THREAD_DELETE,
@@ -621,16 +629,14 @@ TURN_DIFF_UPDATED = NotificationType("turn/diff/updated", items.TurnDiffUpdated,
 TURN_PLAN_UPDATED = NotificationType("turn/plan/updated", items.TurnPlanUpdated, True, "thread")
 ERROR = NotificationType("error", turns.TurnFailure, True, "thread")
 RATE_LIMITS_UPDATED = NotificationType(
-    "account/rateLimits/updated", turns.RateLimitsUpdated, False, "thread"
+    "account/rateLimits/updated", turns.RateLimitsUpdated, True, "thread"
 )
 SERVER_REQUEST_RESOLVED = NotificationType(
     "serverRequest/resolved", approvals.ServerRequestResolved, True, "thread"
 )
 WARNING = NotificationType("warning", handshake.Warning, True, "thread")
 CONFIG_WARNING = NotificationType("configWarning", handshake.ConfigWarning, True, "all")
-DEPRECATION_NOTICE = NotificationType(
-    "deprecationNotice", handshake.DeprecationNotice, False, "all"
-)
+DEPRECATION_NOTICE = NotificationType("deprecationNotice", handshake.DeprecationNotice, True, "all")
 MEMORY_PROGRESS = NotificationType(
     "memory/progress", memory.MemoryProgress, False, "all", experimental=True
 )

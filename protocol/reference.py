@@ -4,7 +4,9 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel
 
+from protocol import errors
 from protocol.base import RequestParams, StrictParams
+from protocol.jsonrpc import NESTING_MAX
 from protocol.methods import CLIENT_METHODS, NOTIFICATIONS, Method
 from protocol.server_requests import SERVER_REQUESTS
 
@@ -15,11 +17,39 @@ Generated from `protocol/methods.py` by `memoryd schema write`; the shapes stand
 beside this page. A field with `?` may be left out or null. *Experimental* methods, and fields with
 a star, need `capabilities.experimentalApi` in `initialize`.
 """
+_ENVELOPE = f"""\
+## The envelope
+
+JSON-RPC 2.0 with the member `jsonrpc` left out: clients may send it, nothing looks at it. One
+message is one line on stdin and stdout and on the relay socket, one text frame on a WebSocket;
+there are no headers in front of it. How long it may be stands in `memoryd.limits` of the reply to
+`initialize`.
+
+- **No batches.** An array, empty or not, is answered by one error {errors.INVALID_REQUEST} with
+  `id` null, "{errors.batches_refused().message}"; nothing in it is carried out. Requests may be
+  sent without waiting: each is answered under its id, in any order.
+- **Ids** are strings or 64-bit integers. Anything else, null and fractions included, is answered
+  by {errors.INVALID_REQUEST} with `id` null. An id that is used twice is answered twice.
+- **Notifications are never answered**, also unknown ones. What has no `id` is one, and none does
+  anything but `initialized` and `$/cancelRequest`.
+- **The connection stays open** whatever a message holds, but for a first one that is a header
+  such as `Content-Length`, and a line or frame that goes on far beyond the limit.
+
+| code | for |
+| --- | --- |
+| {errors.PARSE_ERROR} | text that is no JSON, and binary frames; `id` is null |
+| {errors.INVALID_REQUEST} | a batch, an `id` or message of the wrong shape, a refused request |
+| {errors.METHOD_NOT_FOUND} | an unknown method |
+| {errors.INVALID_PARAMS} | `params` that do not fit, or more than {NESTING_MAX} levels |
+| {errors.INTERNAL_ERROR} | an unexpected error; `data.incident` names it in the server's log |
+| {errors.OVERLOADED} | too many requests at once; nothing was done, try again |
+| {errors.REQUEST_CANCELLED} | a request that was taken back by `$/cancelRequest` |
+"""
 
 
 def page() -> str:
     """The page as Markdown, the same text for the same list."""
-    return "\n".join([_HEAD, *_requests(), *_notifications(), *_questions()])
+    return "\n".join([_HEAD, _ENVELOPE, *_requests(), *_notifications(), *_questions()])
 
 
 def _requests() -> Iterable[str]:

@@ -1,19 +1,15 @@
 """The only place that joins ports and implementations: start order, and stop in reverse.
 
-Invariant: whoever holds a `Server` holds the owner lock of its home. The lock is taken before
-anything is opened and released after all is closed, so no two processes ever work on one home.
+Invariant: whoever holds a `Server` holds the owner lock of its home. Its front takes the lock
+before anything is opened, and it is released after all is closed, so no two processes ever work on
+one home.
 """
 
 import asyncio
 import logging
-import os
-import platform
-import sys
-import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from memory_read.withheld import ReadGate
@@ -29,6 +25,8 @@ from memory_write.phase2.left import left_in
 from memory_write.phase2.recover import recover
 from memory_write.phase2.restore import restore_published
 from memory_write.ports import Announcement, Steps, no_steps
+from protocol.messages.handshake import Warning
+from protocol.methods import WARNING
 from server.agent.background import BackgroundModels
 from server.agent.background_quota import ProviderQuota
 from server.agent.command_rules import CommandRules
@@ -45,42 +43,37 @@ from server.agent.tool_parts import ToolParts
 from server.agent.toolbox import Toolbox
 from server.agent.tools.stage import StagedTool
 from server.config_writing import ConfigWriter
-from server.environment import terminal_name
+from server.front import Front, open_front
 from server.handlers.events import EventFan
 from server.handlers.failures import to_wire
-from server.handlers.identity import ServerIdentity
 from server.handlers.idling import IdleThreads
 from server.handlers.orders import Orders
 from server.handlers.questions import Questioner
 from server.handlers.services import Services
 from server.handlers.table import bindings
-from server.in_force import SettingsInForce
 from server.loop_lag import LoopLag
 from server.machine import Machine, machine_of
-from server.release import __version__
 from server.searching import searching_of
 from server.settings import Settings
 from server.unused_memory import unused_memory
-from server.wire.connection import Connect, serve_connection
-from server.wire.dispatch import Dispatcher
+from server.wire.connection import Connect
 from server.wire.hub import Hub
 from server.wire.limits import WireLimits
 from server.wire.pair import PairClient, PairTransport, make_pair
 from server.wire.unix import RelayListener
 from state.clock import Clock, SystemClock
-from state.errors import HomeBusy
 from state.home import Home
 from state.ids import ThreadId
-from state.owner import OwnerLock
 from state.policy.redaction import use_second_pass
 from state.policy.second_pass import SecondPass
 from state.policy.second_pass import installed as second_pass_installed
-from state.recovery import State, open_state, refuse_newer
 
 _LOG = logging.getLogger(__name__)
 
 FAREWELL_S = 2.0
 """How long background work and the goodbyes of one listener may take at the end."""
+GOING = "the server is shutting down: what runs may still end, nothing new is begun"
+"""What every client is told when that begins; on byte streams there is no close code to say it."""
 
 
 class Server:
@@ -111,14 +104,18 @@ class Server:
         task.add_done_callback(self._pairs.discard)
         return client
 
-    async def alone(self, *, besides: int) -> None:
-        """Wait until no more than that many clients are attached, and what they ordered is done."""
+    async def settled(self) -> None:
+        """Wait until what clients ordered is done."""
         await self.services.orders.settled()
+
+    async def alone(self, *, besides: int) -> None:
+        """Wait until no more than that many clients are attached."""
         await self.services.hub.wait_for_at_most(besides)
 
     async def stop(self, drain_s: float) -> None:
         """Start nothing new, let running turns end within that time, then close everything."""
         self._draining.set()
+        self.services.hub.tell_all(WARNING, Warning(thread_id=None, message=GOING))
         await self.services.live.close(drain_s)
         await self.services.machine.close()
         await self.services.lanes.stop(min(drain_s, FAREWELL_S))
@@ -150,57 +147,47 @@ async def start_server(settings: Settings, choices: Choices = Choices()) -> Serv
 
     Raises: HomeBusy, HomeUnusable, DatabaseUnusable, DatabaseTooNew, MigrationChanged.
     """
-    async with AsyncExitStack() as stack:
-        instance_id = str(uuid.uuid4())
-        state = await _owned_state(settings, choices, instance_id, stack)
+    front = await open_front(settings, clock=choices.clock, wire=choices.wire)
+    return await make_whole(front, choices)
+
+
+async def make_whole(front: Front, choices: Choices = Choices()) -> Server:
+    """Settle what a crash left open, and join everything that answers behind an open front.
+
+    Time and bounds of the wire are those of the front, which is closed when this fails.
+    Raises: DatabaseBusy, DatabaseUnusable, HomeUnusable.
+    """
+    settings = front.settings
+    async with front.closing as stack:
+        _use_scanner(settings.home, stack)
+        await restore_published(front.state, settings.memory.phase2)
+        await recover(front.state, choices.steps, settings.memory.phase2)
         draining = asyncio.Event()
-        services = _services(settings, choices, state, instance_id, draining.is_set)
+        services = _services(front, choices, draining.is_set)
         stack.push_async_callback(services.providers.close)
         if services.semantic is not None:
             stack.push_async_callback(services.semantic.filling.close)
         stack.push_async_callback(services.index.close)
-        dispatcher = Dispatcher(bindings(services), failures=to_wire, limits=choices.wire)
-        connect: Connect = partial(
-            serve_connection, hub=services.hub, dispatcher=dispatcher, limits=choices.wire
-        )
         await services.lanes.before_reading()
-        relay = RelayListener(settings.home.relay_socket, connect, limits=choices.wire)
+        table = bindings(services)
+        relay = RelayListener(settings.home.relay_socket, front.connect, limits=front.wire)
         await relay.start()
-        stack.push_async_callback(relay.stop, choices.wire.farewell_s)
+        stack.push_async_callback(relay.stop, front.wire.farewell_s)
         unused = await asyncio.to_thread(unused_memory, settings.home, settings.memory_off_by)
         if unused is not None:
             _LOG.warning("%s", unused)
         services.loop_lag.start()
         stack.callback(services.loop_lag.stop)
-        idle = IdleThreads(
-            services.live, services.hub, choices.clock, idle_s=settings.thread_idle_s
-        )
+        idle = IdleThreads(services.live, services.hub, front.clock, idle_s=settings.thread_idle_s)
         idle.start()
         stack.push_async_callback(idle.stop)
+        # Whoever waits is answered before learning begins.
+        front.dispatcher.join(table, to_wire)
         if choices.learning:
             services.lanes.start()
             services.index.nudge()
-        return Server(services, connect, stack.pop_all(), draining)
+        return Server(services, front.connect, stack.pop_all(), draining)
     raise AssertionError("the block above returns or raises")
-
-
-async def _owned_state(
-    settings: Settings, choices: Choices, instance_id: str, stack: AsyncExitStack
-) -> State:
-    """The opened home, its lock held, and what a crash left open settled."""
-    home = settings.home
-    await asyncio.to_thread(refuse_newer, home)
-    await asyncio.to_thread(home.prepare)
-    lock = OwnerLock(home)
-    if not lock.try_acquire():
-        raise HomeBusy(home.root, lock.owner_pid(), lock.addresses())
-    stack.callback(lock.release)
-    state = await open_state(home, choices.clock, instance_id, lock=lock)
-    stack.push_async_callback(state.close)
-    _use_scanner(home, stack)
-    await restore_published(state, settings.memory.phase2)
-    await recover(state, choices.steps, settings.memory.phase2)
-    return state
 
 
 def _use_scanner(home: Home, stack: AsyncExitStack) -> None:
@@ -214,24 +201,21 @@ def _use_scanner(home: Home, stack: AsyncExitStack) -> None:
     stack.callback(loading.cancel)
 
 
-def _services(
-    settings: Settings,
-    choices: Choices,
-    state: State,
-    instance_id: str,
-    draining: Callable[[], bool],
-) -> Services:
+def _services(front: Front, choices: Choices, draining: Callable[[], bool]) -> Services:
     """Every port joined to what implements it.
 
     Longer than the habit: one statement a part, in the order in which they need each other.
     """
-    clock, memory = choices.clock, settings.memory
-    hub = Hub(clock, choices.wire)
+    settings, state, clock, hub = front.settings, front.state, front.clock, front.hub
+    memory = settings.memory
     fan = EventFan(hub, clock)
     providers = Providers(
         settings.providers, default=settings.provider, clock=clock, limits=choices.model
     )
-    background = BackgroundLimits(remaining_percent_min=settings.rate_limit_remaining_percent_min)
+    background = BackgroundLimits(
+        context_window=settings.context_window,
+        remaining_percent_min=settings.rate_limit_remaining_percent_min,
+    )
     models = BackgroundModels(providers, clock=clock, limits=background)
     quota = ProviderQuota(providers, clock=clock, limits=background)
 
@@ -276,7 +260,7 @@ def _services(
     )
     withheld.watch(live.forget_recalled)
     fan.knows(lambda thread_id: _settings_of(live, thread_id))
-    in_force = SettingsInForce(settings)
+    in_force = front.in_force
     in_force.watch(lambda changed: live.use(_agent_settings(changed)))
     in_force.watch(lambda changed: lanes.enable(changed.memory.enabled))
     return Services(
@@ -303,8 +287,8 @@ def _services(
         read=read,
         quota=quota,
         loop_lag=LoopLag(),
-        identity=_identity(instance_id, clock.now_ms()),
-        wire=choices.wire,
+        identity=front.identity,
+        wire=front.wire,
         orders=Orders(),
         default_cwd=_working_folder(),
         draining=draining,
@@ -315,12 +299,14 @@ def _tool_parts(
     settings: Settings, choices: Choices, hub: Hub, machine: Machine, mcp: McpFleet
 ) -> ToolParts:
     """The tools of every thread, and what they need beside their turn."""
-    kept = (os.path.realpath(settings.home.root),)
     rules = CommandRules(settings.home.root / "rules")
     given = {tool.name for tool in choices.tools}
-    own = [tool for tool in machine.tools(rules, kept) if tool.name not in given]
+    own = [tool for tool in machine.tools(rules) if tool.name not in given]
     more = (*choices.tools, *own)
-    toolbox = Toolbox(more=more, kept=kept, web_search=settings.web_search)
+    sandbox = machine.sandbox
+    toolbox = Toolbox(
+        more=more, places=sandbox.places, roots=sandbox.roots, web_search=settings.web_search
+    )
 
     async def release(thread_id: ThreadId) -> None:
         await asyncio.gather(machine.release(thread_id), mcp.release(thread_id))
@@ -376,17 +362,4 @@ def _agent_settings(settings: Settings) -> AgentSettings:
             fallbacks=settings.project_doc_fallbacks,
         ),
         projects=settings.projects,
-    )
-
-
-def _identity(instance_id: str, now_ms: int) -> ServerIdentity:
-    system = os.uname()
-    return ServerIdentity(
-        version=__version__,
-        instance_id=instance_id,
-        started_at_ms=now_ms,
-        os_name="Mac OS" if sys.platform == "darwin" else platform.system(),
-        os_version=system.release.split("-")[0],
-        architecture=platform.machine(),
-        terminal=terminal_name(),
     )

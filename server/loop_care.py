@@ -12,8 +12,13 @@ SWITCH_S = 0.000_2
 loop waits so long at each event, so that one round for many clients waits many times."""
 
 
+def wake_loop_soon() -> None:
+    """Once, before clients are served: what computes in a thread keeps none of them waiting."""
+    sys.setswitchinterval(SWITCH_S)
+
+
 def care_for_loop() -> None:
     """Once, when everything is loaded: what stands now is never looked at again."""
+    wake_loop_soon()
     gc.freeze()
     gc.set_threshold(*GARBAGE_THRESHOLDS)
-    sys.setswitchinterval(SWITCH_S)

@@ -5,6 +5,7 @@ command.
 """
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -52,9 +53,9 @@ class Machine:
         """Commands that run on in the background."""
         return self.shell.terminals
 
-    def tools(self, rules: CommandRules, kept: tuple[str, ...]) -> tuple[StagedTool, ...]:
-        """The tools that need a machine; `kept` is what patches leave alone."""
-        return ExecCommand(self.shell, rules, kept), WriteStdin(self.shell)
+    def tools(self, rules: CommandRules) -> tuple[StagedTool, ...]:
+        """The tools that need a machine."""
+        return ExecCommand(self.shell, rules), WriteStdin(self.shell)
 
     async def release(self, thread_id: ThreadId) -> None:
         """End everything that a thread left running."""
@@ -118,7 +119,15 @@ def places_of(home: Home) -> Places:
         user_home=_real(user_home),
         hidden=tuple(_real(one) for one in secrets),
         tmpdir=None if tmpdir is None else _real(tmpdir),
+        programs=tuple(dict.fromkeys(_real(Path(one)) for one in installed_in())),
     )
+
+
+def installed_in() -> tuple[str, ...]:
+    """The folders of the interpreter and of our own packages."""
+    beside = Path(__file__).parents[1]
+    names = ("server", "state", "protocol", "memory_read", "memory_write")
+    return (sys.prefix, *(str(beside / name) for name in names))
 
 
 def _real(path: Path) -> PurePosixPath:

@@ -71,8 +71,7 @@ class Reading:
 
     async def one(self, query: Query, /, **parameters: Value) -> Row | None:
         """The first row, or None."""
-        rows = await self.all(query, **parameters)
-        return rows[0] if rows else None
+        return next(iter(await self.all(query, **parameters)), None)
 
 
 class Glance(Reading):
@@ -132,13 +131,15 @@ class Database:
         self.path = path
         self.journal: Journal | None = None
         """Without one, what transactions tell is dropped."""
+        self.changes = self._rows_changed = 0
+        """Commits that changed rows; whoever holds a home writes alone, so equal is unchanged."""
         self._writer = writer
         self._lock = WriteQueue()
         self._readers: asyncio.LifoQueue[Reader] = asyncio.LifoQueue()
         self._every_reader = tuple(readers)
         self._all: list[aiosqlite.Connection] = [writer, *readers]
         self._closing = self._closed = False
-        for reader in readers:
+        for reader in self._every_reader:
             self._readers.put_nowait(reader)
 
     @classmethod
@@ -172,7 +173,7 @@ class Database:
                 reader.row_factory = sqlite3.Row
                 await reader.executescript(_pragmas(_READER_PRAGMAS))
         except BaseException as error:
-            # A connection left open keeps the process alive, since its thread is no daemon.
+            # A connection left open keeps the process alive: its thread is no daemon.
             await _to_the_end(_close_all(opened))
             if isinstance(error, sqlite3.Error | OSError):
                 raise translated(error, path) from error
@@ -230,8 +231,7 @@ class Database:
 
         Raises: DatabaseBusy, DatabaseUnusable.
         """
-        reader = await self._readers.get()
-        settled = False
+        reader, settled = await self._readers.get(), False
         try:
             self._refuse_when_closing()
             try:
@@ -346,9 +346,11 @@ class Database:
     async def _commit(self) -> None:
         if self._closed:
             raise DatabaseUnusable(self.path, "it was closed")
+        before, self._rows_changed = self._rows_changed, self._writer.total_changes
         # The body came to its end, so nothing is waited for first.
         if self._writer.in_transaction:
             await self._writer.execute("COMMIT")
+        self.changes += before != self._rows_changed
 
     async def _roll_back(self) -> None:
         if not self._closed and await _in_transaction(self._writer):

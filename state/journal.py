@@ -4,7 +4,8 @@ Memory modes, use, names, where threads were imported from, deletions, resets an
 worked in yet, one line each, in a file of mode 0600. Invariant: a line is on the disk before its
 transaction is committed, so the database is never ahead of it; what a crash left between the two is
 carried out by the next start. No line but that of such a note holds memory text; it goes from the
-file when the note is done, as the lines of a deleted thread go with its deletion.
+file when the note is done, as a name goes when it is taken back and the lines of a deleted thread
+with its deletion.
 """
 
 import contextlib
@@ -176,6 +177,8 @@ class Journal:
         match told["what"]:
             case "deleted":
                 return told["thread_id"] in self._named
+            case "name":
+                return told["name"] is None and told["thread_id"] in self._named
             case "note" | "note_done":
                 return (told["version"], told["name"]) in self._noted
             case "reset":

@@ -5,6 +5,7 @@ that was deleted stays deleted. Running it twice, or over a database that is who
 """
 
 import asyncio
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,11 +19,11 @@ from state.ids import ThreadId
 from state.journal import Entry, Journal, latest
 from state.named_queries import Queries
 from state.rollouts.history import FindRollout
-from state.rollouts.store import find_rollouts, read_meta, thread_id_of
+from state.rollouts.store import find_rollouts, is_rollout_name, read_meta, thread_id_of
 from state.rollouts.telling import names_of, tell
 from state.stores.jobs import JobStore
 from state.stores.outputs import OutputStore
-from state.stores.private_rows import set_mode, set_use
+from state.stores.private_rows import as_shown, set_mode, set_name, set_use
 from state.stores.recorded_rows import row_as_told
 from state.stores.threads import ThreadRow, ThreadStore
 from state.stores.withdrawal import (
@@ -57,10 +58,99 @@ async def rebuild_threads(
     Raises: DatabaseUnusable, DatabaseFull, DatabaseBusy, JournalUnusable.
     """
     entries = await asyncio.to_thread(lambda: latest(journal.entries()))
+    files = await asyncio.to_thread(_rollouts, home)
+    taken, unreadable = await _taken_in(home, database, files, files, entries, clock)
+    async with database.writing() as tx:
+        await tx.run(Q["raise_fence"], fence=clock.now_ms() // 1_000)
+        await tx.run(Q["note_sequence"], sequence=journal.sequence)
+    gone = [one for one in entries if one["what"] in ("deleted", "reset")]
+    await replay(database, gone, clock)
+    return Rebuilt(threads=len(taken), unreadable=tuple(unreadable))
+
+
+async def take_in_unknown(
+    home: Home, database: Database, journal: Journal, clock: Clock
+) -> frozenset[ThreadId]:
+    """Give a row to each thread that has a transcript alone; the threads that got one.
+
+    There are some where an older database came back, or files from elsewhere did.
+    Names of files are all that is looked at as long as each of them is known. Where one is not,
+    transcripts that are newer than their rows are read as well.
+
+    Raises: DatabaseUnusable, DatabaseFull, DatabaseBusy, JournalUnusable.
+    """
+    named = await asyncio.to_thread(_named_rollouts, home)
+    async with database.glancing() as read:
+        known = {str(row["thread_id"]) for row in await read.all(Q["known_threads"])}
+    if named.keys() <= known:
+        return frozenset()
+    files = {one: Path(path) for one, path in named.items()}
+    unnamed = [path for one, path in files.items() if one not in known]
+    unknown = await asyncio.to_thread(lambda: [one for one in unnamed if _is_plain(one)])
+    entries = await asyncio.to_thread(lambda: latest(journal.entries()))
+    every = list(files.values())
+    taken, _ = await _taken_in(home, database, unknown, every, entries, clock)
+    new = frozenset(one for one in taken if one not in known)
+    if new:
+        async with database.glancing() as read:
+            rows = await read.all(Q["known_threads"])
+        changed_ms = {str(row["thread_id"]): int(row["updated_at_ms"]) for row in rows}
+        grown = await asyncio.to_thread(_grown, files, changed_ms)
+        await _taken_in(home, database, grown, every, entries, clock)
+    return new
+
+
+def _named_rollouts(home: Home) -> dict[str, str]:
+    """What is called like a transcript, by its thread; the plain form comes before the packed one.
+
+    Text and no more, since this is done at each start for every file that there is.
+    """
+    found: dict[str, str] = {}
+    for root in (home.sessions, home.archived_sessions):
+        for folder, _, names in os.walk(root):
+            for name in names:
+                if is_rollout_name(name):
+                    stem, dot, ending = name.partition(".jsonl")
+                    if not ending or stem[-36:] not in found:
+                        found[stem[-36:]] = f"{folder}/{stem}{dot}{ending}"
+    return found
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def _grown(files: Mapping[str, Path], changed_ms: Mapping[str, int]) -> list[Path]:
+    """Transcripts that were written after the change that their rows know."""
+
+    def written_ms(path: Path) -> int:
+        try:
+            return path.stat().st_mtime_ns // 1_000_000
+        except OSError:
+            return 0
+
+    return [
+        path
+        for thread_id, path in files.items()
+        if thread_id in changed_ms and written_ms(path) > changed_ms[thread_id] and _is_plain(path)
+    ]
+
+
+async def _taken_in(
+    home: Home,
+    database: Database,
+    files: Sequence[Path],
+    every: Sequence[Path],
+    entries: Sequence[Entry],
+    clock: Clock,
+) -> tuple[frozenset[ThreadId], list[str]]:
+    """Rows for the threads of these files; those threads, and the files that cannot be read.
+
+    `every` are those in which a fork may find what it stands on.
+    """
     facts = _by_thread(entries)
     names = await asyncio.to_thread(names_of, home.root)
-    files = await asyncio.to_thread(_rollouts, home)
-    by_thread = {str(thread_id_of(path)): path for path in files}
+    by_thread = {str(thread_id_of(path)): path for path in every}
     unreadable: list[str] = []
     seen: set[ThreadId] = set()
     now_ms = clock.now_ms()
@@ -75,12 +165,7 @@ async def rebuild_threads(
                     seen.add(row.thread_id)
                     await _put(tx, row, known)
             tx.told.clear()
-    async with database.writing() as tx:
-        await tx.run(Q["raise_fence"], fence=now_ms // 1_000)
-        await tx.run(Q["note_sequence"], sequence=journal.sequence)
-    gone = [one for one in entries if one["what"] in ("deleted", "reset")]
-    await replay(database, gone, clock)
-    return Rebuilt(threads=len(seen), unreadable=tuple(unreadable))
+    return frozenset(seen), unreadable
 
 
 async def replay(database: Database, entries: Sequence[Entry], clock: Clock) -> None:
@@ -166,7 +251,7 @@ async def _put(tx: Transaction, told: ThreadRow, known: Mapping[str, Entry]) -> 
         changes |= {
             key: mark[key] for key in ("imported_from", "imported_digest", "imported_at_ms")
         }
-    await _THREADS.put(tx, replace(row, **changes))
+    await _THREADS.put(tx, as_shown(replace(row, **changes)))
     if (outside := known.get("outside")) is not None:
         await _carry_outside(tx, outside)
 
@@ -202,7 +287,7 @@ async def _carry_out(tx: Transaction, entry: Entry, jobs: JobStore) -> None:
         case {"what": "use", "thread_id": thread_id, "use": use}:
             await set_use(tx, _THREADS, thread_id, bool(use))
         case {"what": "name", "thread_id": thread_id, "name": name}:
-            await _THREADS.set_name(tx, thread_id, name)
+            await set_name(tx, _THREADS, thread_id, name)
         case {"what": "deleted", "thread_id": thread_id}:
             await delete_thread_memory(
                 tx, jobs=jobs, outputs=_OUTPUTS, thread_id=thread_id, now_ms=entry["at_ms"]

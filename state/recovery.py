@@ -31,7 +31,7 @@ from state.journal import Journal
 from state.migrations import known_migrations, migrate
 from state.named_queries import Queries
 from state.owner import OwnerLock
-from state.rebuild import rebuild_threads, replay, snapshot_of
+from state.rebuild import rebuild_threads, replay, snapshot_of, take_in_unknown
 from state.soundness import (
     LogState,
     in_use_elsewhere,
@@ -255,6 +255,8 @@ async def _migrated_and_mended(
         await _note(database, mishap)
     elif mishap is None or mishap.rebuilt or not mending:
         await _caught_up(database, journal, clock)
+        if mending and (unknown := await take_in_unknown(home, database, journal, clock)):
+            _LOG.warning("%s knew nothing of %d threads", home.database, len(unknown))
         return mishap
     rebuilt = await rebuild_threads(home, database, journal, clock)
     mishap = replace(

@@ -42,6 +42,8 @@ class FillingLimits:
     """Of a version; what comes later is found by its words alone. 77 MB of memory."""
     remembered_max: int = 8_192
     """Vectors of texts that were just taken out, for the same texts in a new place."""
+    files_noted_max: int = 20_000
+    """Of which it is known when they got vectors; each consolidation brings new files."""
     told_every: int = 64
     """Units."""
     niceness: int = 10
@@ -68,7 +70,7 @@ class VectorFilling:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
         self._kept: OrderedDict[bytes, bytes] = OrderedDict()
-        self._made: dict[int, int] = {}
+        self._made: OrderedDict[int, int] = OrderedDict()
         self.made_in_all = 0
         """Grows whenever units got vectors."""
         self._rested: dict[str, int] = {}
@@ -90,7 +92,7 @@ class VectorFilling:
         return await self._store.count(self._state.database, version, self._embedder.model_id)
 
     def made(self, file_id: int) -> int:
-        """A number that changes whenever units of a file got vectors."""
+        """A number that changes whenever units of a file got vectors, or that was long ago."""
         return self._made.get(file_id, 0)
 
     def follow(self, version: str) -> None:
@@ -139,6 +141,13 @@ class VectorFilling:
             # One window at most is under way in it.
             self._thread.shutdown(wait=False, cancel_futures=True)
 
+    def _note_made(self, file_id: int) -> None:
+        # Of all files together, so that a number never comes again after it was forgotten.
+        self._made[file_id] = self.made_in_all
+        self._made.move_to_end(file_id)
+        while len(self._made) > self._limits.files_noted_max:
+            self._made.popitem(last=False)
+
     def _keep(self, mark: bytes, windows: bytes) -> None:
         self._kept[mark] = windows
         while len(self._kept) > self._limits.remembered_max:
@@ -178,7 +187,7 @@ class VectorFilling:
                 await store.add(tx, model, made)
             self.made_in_all += len(made)
             for file_id in {one.file_id for one in made}:
-                self._made[file_id] = self.made(file_id) + 1
+                self._note_made(file_id)
             room -= len(made)
             told, held = held // limits.told_every, held + len(made)
             if self._tell is not None and held // limits.told_every > told:

@@ -37,12 +37,14 @@ from state.policy.redaction import contains_secret, redact
 from state.recovery import State
 from state.workspace.export_folder import ExportedMemory, read_export
 from state.workspace.inbox import INBOX_LIMITS
-from state.workspace.layout import NOTES
+from state.workspace.layout import NOTES, rfc3339
 from state.workspace.repo import Baseline
 from state.workspace.root import ConfinedRoot
 from state.workspace.trees import ensure_real_folder, folder_fault
 
 TRIES_MAX = 3
+AHEAD_MAX_MS = 86_400_000
+"""By so much the clock of who made an export may be ahead of ours."""
 Shown = Callable[[str, str], str | None]
 """From path and text to the text without lines that do not stand; None when nothing stands."""
 Known = frozenset[tuple[str, str]]
@@ -150,13 +152,15 @@ class MemoryRestore:
         report.found = len(export.files)
         if (fault := await asyncio.to_thread(folder_fault, live)) is not None:
             raise WorkspaceUnsafe(live, fault)
-        plan = await asyncio.to_thread(_planned, home, version, export, own, barred, report)
+        now_ms = self._state.clock.now_ms()
+        plan = await asyncio.to_thread(
+            _planned, home, version, export, own, barred, report, now_ms=now_ms
+        )
         for path, text, digest in plan.notes:
             await self._note(version, path, text, plan, report)
             plan.taken_notes.add(digest)
         if not dry_run:
-            at_s = self._state.clock.now_ms() // 1000
-            await asyncio.to_thread(_carried_out, live, plan, at_s)
+            await asyncio.to_thread(_carried_out, live, plan, now_ms // 1000)
         return report
 
     async def _note(
@@ -211,18 +215,22 @@ def _planned(
     own: OwnMemory,
     barred: frozenset[str],
     report: RestoreReport,
+    *,
+    now_ms: int,
 ) -> _Plan:
     root = ConfinedRoot(home.memories(version))
     manifest = export.manifest
     before = ledger_of(_bytes(root, LEDGER)).get(manifest.source, Taken())
+    # One whose time has not nearly come was made under a clock that was ahead: it is no later one.
+    before_at = before.created_at if before.created_at <= rfc3339(now_ms + AHEAD_MAX_MS) else ""
     plan = _Plan(
         source=manifest.source,
-        created_at=max(manifest.created_at, before.created_at),
+        created_at=max(manifest.created_at, before_at),
         taken_notes=set(before.notes),
     )
     for path in export.strays:
         report.left_out.append(LeftOut(redact(path)[:200], "it is not part of the export"))
-    older = manifest.created_at < before.created_at
+    older = manifest.created_at < before_at
     for path, data in export.files.items():
         digest = digest_of(data)
         if (path, digest) in own.known or digest in (before.notes if is_note(path) else ()):

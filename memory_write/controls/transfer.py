@@ -27,6 +27,7 @@ from state.home import Home
 from state.ids import ThreadId
 from state.recovery import State
 from state.rollouts.telling import SKIPPED_TOLD_MAX, Told, names_of, tell
+from state.stores.private_rows import as_shown
 from state.stores.threads import ThreadRow
 from state.stores.withdrawal import OutsideSource, pollute_thread
 
@@ -306,7 +307,7 @@ def _kept(fresh: ThreadRow, row: ThreadRow | None) -> ThreadRow:
     """The new row with what a person may have set since the first import."""
     if row is None:
         return fresh
-    return replace(
+    kept = replace(
         fresh,
         name=row.name or fresh.name,
         memory_mode=row.memory_mode,
@@ -314,6 +315,7 @@ def _kept(fresh: ThreadRow, row: ThreadRow | None) -> ThreadRow:
         archived=row.archived,
         imported_at_ms=row.imported_at_ms,
     )
+    return as_shown(kept)
 
 
 def _unreadable(taken: _Taken) -> str:

@@ -8,6 +8,7 @@ handbook to carry it.
 import re
 from collections.abc import Sequence
 
+from memory_write.hand_lines import in_place
 from memory_write.offline.folder import Folder, Group
 from memory_write.offline.gathered import ThreadInput
 from memory_write.offline.hand_edits import REMOVED_PREFIX, HandEdits
@@ -57,7 +58,7 @@ def render_compact(folder: Folder) -> str:
 def _hand(hand: HandEdits) -> list[str]:
     if not hand.kept and not hand.removed:
         return []
-    kept = within([f"- {line}" for line in hand.kept], HAND_BYTES_MAX)
+    kept = within([f"- {in_place(line)}" for line in hand.kept], HAND_BYTES_MAX)
     gone = [f"{REMOVED_PREFIX}{mark}" for mark in hand.removed[-REMOVED_MAX:]]
     return ["", HAND_HEADING, "", *kept, *gone]
 

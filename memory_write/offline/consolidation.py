@@ -13,9 +13,10 @@ from typing import Any
 from memory_write.apart import apart
 from memory_write.offline.compact import render_compact
 from memory_write.offline.folder import Folder, gather
-from memory_write.offline.gathered import Note, threads
-from memory_write.offline.hand_edits import HandEdits, carried, from_diff, joined
+from memory_write.offline.gathered import Note, ThreadInput, noted, threads
+from memory_write.offline.hand_edits import HandEdits, called, carried, digest, from_diff, joined
 from memory_write.offline.handbook import render_handbook
+from memory_write.offline.merging import Entry
 from memory_write.offline.recaps import threads_of_recaps
 from memory_write.offline.resources import (
     Resource,
@@ -146,10 +147,12 @@ async def _notes(tools: Mapping[str, FileTool]) -> tuple[Note, ...]:
 
 def _render(inputs: _Inputs) -> tuple[str, str]:
     heard = threads(inputs.raw_memories)
-    edits = from_diff(inputs.diff, paths=(HANDBOOK, SUMMARY))
-    hand = joined(carried(inputs.handbook), edits)
-    ids = [thread.thread_id for thread in heard] + [thread.recap_name for thread in heard]
+    folders = called(thread.cwd for thread in heard)
+    texts = {HANDBOOK: inputs.handbook, SUMMARY: inputs.summary}
     restored = restored_entries(inputs.restored)
+    edits = from_diff(inputs.diff, texts, folders, _said(heard, inputs.notes, restored))
+    hand = joined(carried(inputs.handbook, folders), edits)
+    ids = [thread.thread_id for thread in heard] + [thread.recap_name for thread in heard]
     folder = gather(heard, inputs.notes, _supported(hand, ids), restored)
     beside = (render_restored(folder.restored), render_resources(inputs.resources))
     handbook = "\n".join((render_handbook(folder), *filter(None, beside)))
@@ -175,11 +178,21 @@ def _render_recaps(
     restored: Sequence[str],
 ) -> str:
     heard = threads_of_recaps(recaps)
-    edits = from_diff(diff, paths=(SUMMARY,))
-    hand = joined(carried(before, heading=HAND_HEADING), edits)
+    folders = called(thread.cwd for thread in heard)
+    foreign = restored_entries(restored)
+    edits = from_diff(diff, {SUMMARY: before}, folders, _said(heard, notes, foreign))
+    hand = joined(carried(before, folders, heading=HAND_HEADING), edits)
     ids = [thread.thread_id for thread in heard] + [thread.recap_name for thread in heard]
-    folder = gather(heard, notes, _supported(hand, ids), restored_entries(restored))
+    folder = gather(heard, notes, _supported(hand, ids), foreign)
     return _with_restored(render_compact(folder), folder)
+
+
+def _said(
+    heard: Sequence[ThreadInput], notes: Sequence[Note], restored: Sequence[Entry]
+) -> frozenset[str]:
+    """Digests of what the inputs say, as it would stand in a line."""
+    entries = [entry for thread in heard for entry in thread.entries]
+    return frozenset(digest(one.text) for one in (*entries, *noted(notes), *restored))
 
 
 def _supported(hand: HandEdits, ids: Sequence[str]) -> HandEdits:
@@ -187,9 +200,9 @@ def _supported(hand: HandEdits, ids: Sequence[str]) -> HandEdits:
     kept = [
         line
         for line in hand.kept
-        if not contains_secret(line)
-        and ("thread_id" not in line or any(one in line for one in ids))
-        and ("rollout_summaries/" not in line or any(one in line for one in ids))
+        if not contains_secret(line.text)
+        and ("thread_id" not in line.text or any(one in line.text for one in ids))
+        and ("rollout_summaries/" not in line.text or any(one in line.text for one in ids))
     ]
     return HandEdits(kept=tuple(kept), removed=hand.removed)
 

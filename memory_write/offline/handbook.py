@@ -6,11 +6,12 @@ later, so that a reader can always go from a group to its recaps.
 
 from collections.abc import Iterable
 
+from memory_write.hand_lines import group_name, hand_block
 from memory_write.offline.folder import Folder, Group
 from memory_write.offline.gathered import NOTE_TAG, ThreadInput
-from memory_write.offline.hand_edits import KEPT_HEADING, REMOVED_PREFIX, HandEdits
+from memory_write.offline.hand_edits import REMOVED_PREFIX, HandEdits
 from memory_write.offline.merging import Entry, by_source
-from memory_write.offline.recap import group_name, keywords, topic_of
+from memory_write.offline.recap import keywords, topic_of
 from state.workspace.layout import NOTES, RECAPS
 
 _SECTION_OF = {
@@ -23,7 +24,7 @@ _SECTION_OF = {
 def render_handbook(folder: Folder) -> str:
     """The whole text."""
     blocks = [_group(group) for group in folder.groups]
-    blocks += [block for block in (_notes(folder), _hand(folder.hand)) if block]
+    blocks += [block for block in (_notes(folder), *_hand(folder.hand)) if block]
     if not blocks:
         blocks = [
             "# Task Group: none yet\n\nscope: nothing was learned yet\n"
@@ -128,18 +129,11 @@ def _notes(folder: Folder) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _hand(hand: HandEdits) -> str:
-    if not hand.kept and not hand.removed:
-        return ""
-    lines = [
-        "# Task Group: edits by hand",
-        "",
-        "scope: what a person wrote into this memory or took out of it",
-        "applies_to: cwd=any; reuse_rule=hold as written",
-        "",
-        KEPT_HEADING,
-        "",
-        *(f"- {line}" for line in hand.kept),
-        *(f"{REMOVED_PREFIX}{mark}" for mark in hand.removed),
-    ]
-    return "\n".join(lines) + "\n"
+def _hand(hand: HandEdits) -> list[str]:
+    """A block for each place in which a person wrote something; the first tells what went."""
+    bullets: dict[str, list[str]] = {}
+    for line in hand.kept:
+        bullets.setdefault(line.place, []).append(f"- {line.text}")
+    anywhere = [*bullets.pop("", ()), *(f"{REMOVED_PREFIX}{mark}" for mark in hand.removed)]
+    blocks = [hand_block("", anywhere)] if anywhere else []
+    return [*blocks, *(hand_block(place, kept) for place, kept in bullets.items())]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from memory_write.offline.judge import Kind, Scope
 from memory_write.offline.switches import Switch, retires, switch_of
 from memory_write.offline.terms import stem, terms
+from state.policy.portable import may_mean
 
 NOTE_TAG = "[ad-hoc note]"
 SAME_SHARE_MIN = 0.8
@@ -147,7 +148,8 @@ class _Standing:
         kept: int | None = None
         for number in self._near(view):
             old, old_view = self._entries[number]
-            if not _comparable(old, new):
+            comparable = _comparable(old, new)
+            if not (comparable or _may_be_of_one_project(old, new)):
                 continue
             if old.text == new.text or _same(old_view, view):
                 if kept is None:
@@ -156,6 +158,8 @@ class _Standing:
                 else:
                     self._put(kept, _joined(self._entries[kept][0], old))
                     self._drop(number)
+            elif not comparable:
+                continue
             elif _replaces(old_view, view) or (
                 old.cwd == new.cwd
                 and not old_view.negative
@@ -224,7 +228,7 @@ def _joined(old: Entry, new: Entry) -> Entry:
     return replace(
         kept,
         scope=new.scope if new.scope != "as stated" else old.scope,
-        cwd=old.cwd,
+        cwd=new.cwd if may_mean(old.cwd, new.cwd) else old.cwd,
         sources=tuple(dict.fromkeys((*old.sources, *new.sources))),
     )
 
@@ -233,6 +237,14 @@ def _comparable(old: Entry, new: Entry) -> bool:
     if old.cwd == new.cwd:
         return True
     return old.scope != "project" and new.scope != "project"
+
+
+def _may_be_of_one_project(old: Entry, new: Entry) -> bool:
+    """Whether one was restored from a folder that is called like that of the other.
+
+    It is enough for the same statement to be told once. What differs may be of two projects.
+    """
+    return may_mean(old.cwd, new.cwd) or may_mean(new.cwd, old.cwd)
 
 
 def _same(old: _View, new: _View) -> bool:

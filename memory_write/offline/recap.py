@@ -7,6 +7,7 @@ the scope as they were stated. `gathered.py` reads the same bullets back.
 import re
 from collections.abc import Sequence
 
+from memory_write.hand_lines import group_name
 from memory_write.offline.heard import Heard
 from memory_write.offline.merging import Entry
 from memory_write.offline.terms import shown_words
@@ -100,11 +101,6 @@ def keywords(entries: Sequence[Entry]) -> tuple[str, ...]:
     for entry in entries:
         found.update(dict.fromkeys(shown_words(entry.text, count_max=each)))
     return tuple(found)[:KEYWORDS_MAX]
-
-
-def group_name(cwd: str) -> str:
-    """The last part of a working folder, as people call their projects."""
-    return cwd.rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1] or "unknown"
 
 
 def _sections(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:

@@ -7,9 +7,10 @@ other bullets; of it only its first line is used, as what the session was about.
 import re
 from collections.abc import Iterable
 
+from memory_write.hand_lines import group_name
 from memory_write.offline.gathered import ENTRIES_PER_THREAD_MAX, ThreadInput, entry_of
 from memory_write.offline.heard import Heard
-from memory_write.offline.recap import bullet, group_name, topic_of
+from memory_write.offline.recap import bullet, topic_of
 
 BYTES_MAX = 8_000
 """Below the bound at which a recap is cut in its middle."""

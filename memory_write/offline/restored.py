@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from memory_write.offline.hand_edits import REMOVED_PREFIX, statement_of
 from memory_write.offline.judge import Kind
 from memory_write.offline.merging import NOTE_TAG, Entry
+from state.policy.portable import FOLDER
 from state.policy.redaction import redact
 
 RESTORED_SOURCE = "restored_memory"
@@ -31,6 +32,8 @@ _SECTIONS: dict[str, Kind] = {
     "reusable knowledge": "procedure",
     "failures and how to do differently": "pitfall",
 }
+_IN_PLACE = re.compile(r"\(in ([^()\n]{1,80})\)\s*$")
+_RESTORED_PLACE = "restored memory"
 _TAKEN_OUT = re.compile(r"\[(?:withheld|corrected)\b")
 
 
@@ -59,7 +62,7 @@ def restored_entries(texts: Iterable[str]) -> tuple[Entry, ...]:
             elif kind is not None and line.startswith("- ") and len(found) < ENTRIES_MAX:
                 said = _said(line)
                 if said and said not in found:
-                    found[said] = _entry(said, kind, cwd, len(found))
+                    found[said] = _entry(said, kind, cwd or _place(line), len(found))
     return tuple(found.values())
 
 
@@ -87,7 +90,7 @@ def restored_lines(entries: Sequence[Entry], *, bytes_left: int) -> str:
     left = min(SUMMARY_BYTES_MAX, bytes_left - len(RESTORED_HEADING) - 3)
     lines: list[str] = []
     for entry in entries:
-        line = f"- {entry.text} (in restored memory)"
+        line = f"- {entry.text} (in {_RESTORED_PLACE})"
         left -= len(line.encode()) + 1
         if left < 0:
             break
@@ -101,6 +104,12 @@ def _said(line: str) -> str:
         return ""
     said = redact(statement_of(line)).removesuffix(NOTE_TAG).strip()
     return said if 4 <= len(said) <= CHARS_MAX else ""
+
+
+def _place(line: str) -> str:
+    """The folder of work that a line of a summary names behind its statement."""
+    place = _IN_PLACE.search(line)
+    return f"{FOLDER}/{place[1]}" if place and place[1] != _RESTORED_PLACE else ""
 
 
 def _entry(said: str, kind: Kind, cwd: str, place: int) -> Entry:

@@ -7,10 +7,11 @@ first said, so that an unchanged memory gives unchanged bytes.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from memory_write.hand_lines import group_name, in_place
 from memory_write.offline.folder import Folder, Group
 from memory_write.offline.judge import KNOWLEDGE
 from memory_write.offline.merging import Entry, by_source
-from memory_write.offline.recap import group_name, keywords, topic_of
+from memory_write.offline.recap import keywords, topic_of
 from state.workspace.layout import SUMMARY_FIRST_LINE
 
 PROFILE_BYTES_MAX = 1_500
@@ -42,7 +43,7 @@ def render_summary(folder: Folder) -> str:
     lines += ["", "## User preferences", ""]
     lines += chosen(wishes, names, PREFERENCES_BYTES_MAX) or ["Nothing was stated so far."]
     if folder.hand.kept:
-        kept = [f"- {line}" for line in folder.hand.kept]
+        kept = [f"- {in_place(line)}" for line in folder.hand.kept]
         lines += ["", HAND_HEADING, "", *within(kept, HAND_BYTES_MAX)]
     lines += ["", "## General Tips", ""]
     lines += chosen(tips, names, TIPS_BYTES_MAX) or ["Nothing was stated so far."]

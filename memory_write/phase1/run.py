@@ -9,18 +9,25 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from memory_write.limits import MemorySettings
 from memory_write.phase1.allowance import Allowance
-from memory_write.phase1.job import JobRunner, Verdict
 from memory_write.phase1.report import Phase1Report, Tally
+from memory_write.phase1.resting import RestingThreads
 from memory_write.ports import Announcer, Models, Quota, Steps, no_steps
 from memory_write.recipes import Recipe, recipe_of
 from state.ids import ThreadId
 from state.recovery import State
 from state.stores.backlog import Backlog
-from state.stores.jobs import Claimed, Skipped
+from state.stores.jobs import Claimed
+from state.stores.refusals import Skipped
 from state.stores.threads import ThreadRow
+
+if TYPE_CHECKING:
+    # At run time it is imported at the first claim: most starts have nothing to hear.
+    from memory_write.phase1.job import JobRunner, Verdict
 
 BusyThreads = Callable[[], frozenset[ThreadId]]
 GoOn = Callable[[], bool]
@@ -42,12 +49,30 @@ class Phase1:
     ) -> None:
         """`allowance` and `places` are shared by those who spend of the same budget and cap."""
         self._state = state
+        self._models = models
         self._quota = quota
+        self._announce = announce
         self._settings = settings
+        self._steps = steps
         self._backlog = Backlog()
         self._places = places or asyncio.Semaphore(settings.phase1.concurrent_max)
-        allowance = allowance or Allowance(state, tokens_max=settings.budget.extraction_tokens)
-        self._jobs = JobRunner(state, models, announce, settings, allowance, steps)
+        self._resting = RestingThreads(state, settings.phase1, settings.version)
+        self._allowance = allowance or Allowance(
+            state, tokens_max=settings.budget.extraction_tokens
+        )
+
+    @cached_property
+    def _jobs(self) -> "JobRunner":
+        from memory_write.phase1.job import JobRunner
+
+        return JobRunner(
+            self._state,
+            self._models,
+            self._announce,
+            self._settings,
+            self._allowance,
+            self._steps,
+        )
 
     async def run_pass(
         self,
@@ -102,19 +127,13 @@ class Phase1:
         """Work once begun comes first, then threads that rest, the newest first."""
         limits = self._settings.phase1
         now_ms = self._state.clock.now_ms()
+        changes = self._state.database.changes
         async with self._state.database.reading() as read:
             begun = await self._backlog.due(
                 read, version=version, now_ms=now_ms, exclude=exclude, limit=limits.scan_max
             )
-            resting = await self._state.threads.idle_candidates(
-                read,
-                now_ms=now_ms,
-                age_days_max=limits.age_days_max,
-                idle_hours_min=limits.idle_hours_min,
-                scan_max=limits.scan_max,
-                exclude=exclude | {row.thread_id for row in begun},
-                due_for=version,
-            )
+            taken = exclude | {row.thread_id for row in begun}
+            resting = await self._resting.look(read, changes=changes, now_ms=now_ms, exclude=taken)
         return deque([*begun, *resting])
 
     async def _ask_for(
@@ -240,7 +259,7 @@ class _Share:
         self.claims_left += 1
         self.tally.skip(reason)
 
-    def ended(self, verdict: Verdict) -> None:
+    def ended(self, verdict: "Verdict") -> None:
         """A claimed thread is done with, in whatever way."""
         if verdict.spent is not None:
             self.tally.spend(verdict.spent.use)

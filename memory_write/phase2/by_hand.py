@@ -1,15 +1,23 @@
 """What a person wrote into memory, or took out of it, is not undone by a consolidator; pure.
 
 Invariant: a line that a person added stands in what is published next, in its place or under a
-heading of its own, where it stays until a person takes it out; a line that a person removed does
-not come back with the run that saw it go.
+heading of its own that holds where it was written, until a person takes it out; a line that a
+person removed does not come back with the run that saw it go.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from memory_write.phase2.cut import HAND_HEADING, Grounds, hand_block
+from memory_write.hand_lines import (
+    HAND_HEADING,
+    HandLine,
+    bullet,
+    in_place,
+    places_of,
+    with_hand_lines,
+)
+from memory_write.phase2.cut import Grounds
 from memory_write.phase2.outline import parts_of, units_of
 from memory_write.recipes import Recipe
 from state.policy.redaction import redact
@@ -32,25 +40,25 @@ _DIGEST = "- removed by hand, digest "
 class HandEdits:
     """By file, the statements that a person added and those that a person took out."""
 
-    added: Mapping[str, tuple[str, ...]]
+    added: Mapping[str, tuple[HandLine, ...]]
     removed: Mapping[str, frozenset[str]]
 
 
 def hand_edits(live: Snapshot, baseline: Snapshot, recipe: Recipe) -> HandEdits:
     """The edits since the last edition, and what earlier ones kept under the heading."""
-    added: dict[str, tuple[str, ...]] = {}
+    added: dict[str, tuple[HandLine, ...]] = {}
     removed: dict[str, frozenset[str]] = {}
     for path in (HANDBOOK, SUMMARY):
         text, before = live.text(path), baseline.text(path)
         if path not in recipe.artefacts or text is None or not text.strip():
             continue  # a lost file is no wish to forget each of its lines
-        lines = [line for line in _kept(text) if _says_something(line)]
+        lines = [line for line in _kept(text) if _says_something(line.text)]
         if before is not None:
             old, new = _keys(before), _keys(text)
             lines += [
                 line
-                for line in text.split("\n")
-                if _says_something(line) and _key(line) not in old and line not in lines
+                for line in _placed(text)
+                if _says_something(line.text) and _key(line.text) not in old and line not in lines
             ]
             removed[path] = frozenset(
                 _key(line)
@@ -58,7 +66,7 @@ def hand_edits(live: Snapshot, baseline: Snapshot, recipe: Recipe) -> HandEdits:
                 if _says_something(line) and _key(line) not in new
             )
         # A secret is masked also where a person wrote it.
-        added[path] = tuple(redact(line) for line in lines[:LINES_MAX])
+        added[path] = tuple(line._replace(text=redact(line.text)) for line in lines[:LINES_MAX])
     return HandEdits(added, removed)
 
 
@@ -79,22 +87,18 @@ def with_hand_edits(
         lost = [
             line
             for line in lines
-            if f" {_key(line)} " not in f" {everywhere} "
-            and not (grounds is not None and grounds.goes_by_hand(line))
+            if f" {_key(line.text)} " not in f" {everywhere} "
+            and not (grounds is not None and grounds.goes_by_hand(line.text))
         ]
         if lost and text.strip():
-            put = _into_handbook if path == HANDBOOK else _into_summary
+            put = with_hand_lines if path == HANDBOOK else _into_summary
             _put(files, path, text, put(text, lost))
     return Snapshot(files=files, odd=written.odd)
 
 
-def _into_handbook(text: str, lines: Sequence[str]) -> str:
-    return f"{text.rstrip()}\n{hand_block(lines, text)}"
-
-
-def _into_summary(text: str, lines: Sequence[str]) -> str:
+def _into_summary(text: str, lines: Sequence[HandLine]) -> str:
     """Under the heading that keeps them, at the end of the preferences."""
-    bullets = [line if line.lstrip().startswith("- ") else f"- {line.strip()}" for line in lines]
+    bullets = [bullet(in_place(line)) for line in lines]
     standing = text.split("\n")
     for number, line in enumerate(standing):
         if line.strip() == SUMMARY_HAND_HEADING:
@@ -106,13 +110,19 @@ def _into_summary(text: str, lines: Sequence[str]) -> str:
     return "\n".join([text.rstrip(), "", *bullets, ""])
 
 
-def _kept(text: str) -> list[str]:
+def _kept(text: str) -> list[HandLine]:
     """The lines under the heading of earlier edits."""
-    found: list[str] = []
+    found: list[HandLine] = []
+    placed = _placed(text)
     for part in parts_of(units_of(text), 3):
+        lines, placed = placed[: (size := part.text.count("\n") + 1)], placed[size:]
         if part.heading is not None and part.heading.text.strip("# ") == HAND_HEADING.strip("# "):
-            found += [line for unit in part.units for line in unit.lines]
+            found += lines[1:]
     return found
+
+
+def _placed(text: str) -> list[HandLine]:
+    return [HandLine(*one) for one in zip(text.split("\n"), places_of(text), strict=True)]
 
 
 def _says_something(line: str) -> bool:

@@ -6,9 +6,17 @@ has nothing to lose comes back byte for byte.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from memory_write.hand_lines import (
+    HAND_HEADING,
+    UNKNOWN,
+    HandLine,
+    in_place,
+    places_of,
+    with_hand_lines,
+)
 from memory_write.phase2.evidence import Evidence
 from memory_write.phase2.notes_told import MARK
 from memory_write.phase2.outline import Part, Unit, joined, parts_of, units_of, without_empty
@@ -21,8 +29,6 @@ NO_HANDBOOK = """# Task Group: none yet
 scope: nothing is remembered at the moment
 applies_to: cwd=none; reuse_rule=nothing to reuse
 """
-HAND_BLOCK = "# Task Group: edits by hand"
-HAND_HEADING = "## Kept as edited by hand"
 _TASK_HEADING = re.compile(r"^## Task (\d+)\b")
 _TAGS = re.compile(r"\s*\[((?:Task \d+)(?:\s*[,;]\s*(?:Task )?\d+)*)\]")
 _NUMBER = re.compile(r"\d+")
@@ -107,43 +113,25 @@ def _count(text: str) -> int:
 def _handbook(text: str, grounds: Grounds) -> str:
     by_hand = grounds.by_hand.get(HANDBOOK, frozenset())
     pieces: list[str] = []
-    rescued: list[str] = []
+    rescued: list[HandLine] = []
     for part in parts_of(units_of(text), 1):
         left = _block(part, grounds, by_hand)
         if left is not None:
             pieces.append(left)
         kept_lines = set((left or "").split("\n"))
-        lost = [line for line in part.text.split("\n") if line in by_hand - kept_lines]
-        rescued += [line for line in lost if _is_statement(line) and not grounds.goes_by_hand(line)]
-    if rescued:
-        pieces.append(hand_block(rescued, "\n".join(pieces)))
-    whole = "\n".join(piece for piece in pieces if piece is not None)
+        rescued += [
+            HandLine(line, _place(place, grounds))
+            for line, place in zip(part.text.split("\n"), places_of(part.text), strict=True)
+            if line in by_hand - kept_lines
+            and _is_statement(line)
+            and not grounds.goes_by_hand(line)
+        ]
+    whole = with_hand_lines("\n".join(pieces), rescued)
     return whole if whole.strip() else NO_HANDBOOK
 
 
 def _is_statement(line: str) -> bool:
     return bool(line.strip()) and not line.startswith("#")
-
-
-def hand_block(lines: Sequence[str], before: str) -> str:
-    """A person's lines under a heading of their own, to be put behind that text."""
-    bullets = [line if line.lstrip().startswith("- ") else f"- {line.strip()}" for line in lines]
-    if HAND_HEADING in before:
-        return "\n".join(["", HAND_HEADING, "", *bullets, ""])
-    return "\n".join(
-        [
-            "",
-            HAND_BLOCK,
-            "",
-            "scope: what a person wrote into this memory",
-            "applies_to: cwd=any; reuse_rule=hold as written",
-            "",
-            HAND_HEADING,
-            "",
-            *bullets,
-            "",
-        ]
-    )
 
 
 def _block(part: Part, grounds: Grounds, by_hand: frozenset[str]) -> str | None:
@@ -258,11 +246,17 @@ def _heading(unit: Unit, grounds: Grounds) -> Unit:
     return Unit("heading", (f"## Task {task[1]}: work" if task else plain,), unit.level)
 
 
+def _place(place: str, grounds: Grounds) -> str:
+    """Where a line holds whose block goes; a folder that went with it is not named any more."""
+    applies = f"applies_to: cwd={place}"
+    return place if _about(applies, grounds) == applies else UNKNOWN
+
+
 def _about(line: str, grounds: Grounds) -> str:
     if not grounds.evidence.may_be_gone(line):
         return line
     if line.startswith("applies_to:"):
-        return "applies_to: cwd=unknown; reuse_rule=only where the statement says so"
+        return f"applies_to: cwd={UNKNOWN}; reuse_rule=only where the statement says so"
     return "scope: what is left of this group"
 
 
@@ -273,7 +267,9 @@ def _summary(text: str, grounds: Grounds) -> str:
     by_hand = grounds.by_hand.get(SUMMARY, frozenset())
     left: list[Unit] = []
     skipping, is_hand = 0, False
+    places, number = places_of(text), 0
     for unit in units_of(text):
+        place, number = places[number], number + len(unit.lines)
         if unit.kind == "heading":
             is_hand = unit.text.strip("# ") == HAND_HEADING.strip("# ")
             if skipping and unit.level > skipping:
@@ -283,7 +279,8 @@ def _summary(text: str, grounds: Grounds) -> str:
                 left.append(unit)
         elif skipping:
             if grounds.outlives(unit, by_hand):
-                left.append(unit)
+                first = HandLine(unit.lines[0], "" if MARK in unit.text else _place(place, grounds))
+                left.append(Unit(unit.kind, (in_place(first), *unit.lines[1:])))
         else:
             mine = by_hand | frozenset(unit.lines) if is_hand else by_hand
             if not _goes_from_summary(unit, grounds, mine):

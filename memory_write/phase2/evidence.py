@@ -12,8 +12,11 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 SENTENCES_MAX = 20_000
+WORDS_MAX = 200_000
+"""Of all that went in the life of a process; a mark takes about 100 bytes."""
 STEM_MIN = 5
 WORD_MIN = 4
 # A third of the words of a statement known from nowhere else: the statement is not from elsewhere.
@@ -96,9 +99,11 @@ class Trace:
     sentences: tuple[frozenset[bytes], ...] = ()
 
     def joined(self, other: "Trace") -> "Trace":
-        """Both; of very many sentences the latest."""
+        """Both, of which the other went before; of very many words and sentences the latest."""
         sentences = tuple(dict.fromkeys((*other.sentences, *self.sentences)))
-        return Trace(self.words | other.words, sentences[-SENTENCES_MAX:])
+        room = max(0, WORDS_MAX - len(self.words))
+        words = self.words.union(islice(other.words - self.words, room))
+        return Trace(words, sentences[-SENTENCES_MAX:])
 
 
 def trace_of(texts: Iterable[str]) -> Trace:

@@ -61,15 +61,16 @@ class ConsolidationJob:
         quota: Quota,
         settings: MemorySettings,
         steps: Steps,
+        publishing: asyncio.Lock,
         progress: Progress,
     ) -> None:
+        """`publishing` is held from the intent to the mark, here and by who looks in between."""
         self._state = state
         self._purse = Purse(state, quota, settings)
         self._limits = settings.phase2
         self._steps = steps
         self._progress = progress
-        self.publishing = asyncio.Lock()
-        """Held from the intent to the mark, so that no two runs exchange folders at once."""
+        self._publishing = publishing
         self._gone: dict[str, Gone] = {}
         """By version, what went in the life of this process; it never leaves it."""
         self._owed: dict[str, frozenset[ThreadId]] = {}
@@ -188,7 +189,7 @@ class ConsolidationJob:
             if run.take_out_only:
                 result = await taking
             else:
-                async with self.publishing:
+                async with self._publishing:
                     result = await taking
             if isinstance(result, TakenOut):
                 _LOG.info("memory %s: %d lines were taken out", version, result.lines)
@@ -224,7 +225,7 @@ class ConsolidationJob:
             outcome="nothing_added" if run.nothing_added else "published",
         )
         self._progress(run.claim, {"step": "publishing"})
-        async with self.publishing:
+        async with self._publishing:
             result = await publish(self._state, run.claim, offer, self._steps)
         match result:
             case EditedMeanwhile(paths):
@@ -309,7 +310,7 @@ class ConsolidationJob:
         it is seen here, or it sees what was written here.
         """
         threads = [thread_id for thread_id, _ in gathered.selected]
-        async with self.publishing:
+        async with self._publishing:
             async with self._state.database.glancing() as read:
                 withdrawn = await self._state.editions.withdrawn(
                     read, version=run.claim.version, thread_ids=threads

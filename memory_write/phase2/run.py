@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from memory_write.limits import MemorySettings
-from memory_write.phase2.job import ConsolidationJob
 from memory_write.phase2.recover import Recovered, recover
 from memory_write.phase2.report import Phase2Report
 from memory_write.phase2.sources import Sources
@@ -13,9 +14,14 @@ from memory_write.ports import Announcement, Announcer, Models, Quota, Steps, no
 from memory_write.recipes import Recipe, recipe_of
 from state.ids import ThreadId
 from state.recovery import State
-from state.stores.jobs import CONSOLIDATION_KEY, Claim, Claimed, Skipped
+from state.stores.jobs import CONSOLIDATION_KEY, Claim, Claimed
+from state.stores.refusals import Skipped
 from state.workspace.repo import Baseline
 from state.workspace.snapshot import take_snapshot
+
+if TYPE_CHECKING:
+    # At run time it is imported at the first claim: most starts have nothing to consolidate.
+    from memory_write.phase2.job import ConsolidationJob
 
 __all__ = ["Phase2", "Phase2Report", "Recovered", "recover"]
 
@@ -33,14 +39,25 @@ class Phase2:
         steps: Steps = no_steps,
     ) -> None:
         self._state = state
+        self._models = models
+        self._quota = quota
         self._announce = announce
         self._settings = settings
-        self._job = ConsolidationJob(
-            state,
-            models,
-            quota,
-            settings,
-            steps,
+        self._steps = steps
+        self._publishing = asyncio.Lock()
+        """Held from the intent to the mark, so that no two runs exchange folders at once."""
+
+    @cached_property
+    def _job(self) -> "ConsolidationJob":
+        from memory_write.phase2.job import ConsolidationJob
+
+        return ConsolidationJob(
+            self._state,
+            self._models,
+            self._quota,
+            self._settings,
+            self._steps,
+            self._publishing,
             lambda claim, data: self._tell("consolidation/progress", claim, data),
         )
 
@@ -62,7 +79,7 @@ class Phase2:
         Raises: DatabaseBusy, DatabaseUnusable, WorkspaceUnsafe, OSError.
         """
         recipe = recipe_of(self._settings.version)
-        async with self._job.publishing:
+        async with self._publishing:
             if not await self.still_standing():
                 return None
             async with self._state.database.writing() as tx:

@@ -8,6 +8,7 @@ do notes whose lines the cut took along.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from memory_write.phase2.cut import Grounds, cut_file
 from memory_write.phase2.evidence import Evidence, Trace, trace_of
@@ -27,6 +28,8 @@ from state.stores.outputs import SelectedOutput
 from state.workspace.layout import EXTENSIONS, HANDBOOK, RAW_MEMORIES, RECAPS
 from state.workspace.snapshot import FileContent, Snapshot
 
+THREADS_MAX = 20_000
+"""Whose going is remembered in the life of a process, besides what editions tell of it."""
 _THREAD = re.compile(r"^## Thread `([^`\n]+)`[ \t]*$", re.MULTILINE)
 _RECAP_FILE = re.compile(r"^rollout_summary_file: (\S+)$", re.MULTILINE)
 # They name no fact, and times met by chance would take other lines along.
@@ -43,13 +46,13 @@ class Gone:
     trace: Trace
 
     def joined(self, other: "Gone | None") -> "Gone":
-        """Both."""
+        """Both, of which the other went before; of very many threads the latest."""
         if other is None:
             return self
+        ids = self.threads.thread_ids
+        before = islice(other.threads.thread_ids - ids, max(0, THREADS_MAX - len(ids)))
         return Gone(
-            threads=Withdrawn(
-                self.threads.thread_ids | other.threads.thread_ids, self.threads.names
-            ),
+            threads=Withdrawn(ids.union(before), self.threads.names),
             trace=self.trace.joined(other.trace),
         )
 

@@ -14,7 +14,7 @@ from protocol.messages.turns import (
     SandboxPolicy,
     Turn,
 )
-from protocol.words import PathText, Word
+from protocol.words import AbsoluteRoots, PathText, Word
 
 SandboxMode = Literal["read-only", "workspace-write", "danger-full-access"]
 ActiveFlag = Literal["waitingOnApproval", "waitingOnUserInput"]
@@ -127,7 +127,7 @@ class ThreadOverrides(RequestParams):
     config: dict[str, Any] | None = None
     base_instructions: str | None = None
     developer_instructions: str | None = None
-    runtime_workspace_roots: list[str] | None = None
+    runtime_workspace_roots: AbsoluteRoots | None = None
     service_tier: Word | None = None
     permissions: Word | None = None
 

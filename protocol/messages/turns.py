@@ -2,17 +2,16 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
 from protocol.base import Reader, RequestParams, WireModel
 from protocol.decoding import sentence_error, unexpected
 from protocol.errors import unknown_variant
 from protocol.messages.items import ThreadItem, UserInput
-from protocol.words import PathText, Word
+from protocol.words import AbsoluteRoots, PathText, Roots, Word
 
 ItemsView = Literal["notLoaded", "summary", "full"]
 TurnStatus = Literal["inProgress", "completed", "interrupted", "failed"]
-ROOTS_CHARACTERS_MAX = 16_384
 _APPROVAL_WORDS = ("untrusted", "on-request", "granular", "never")
 
 
@@ -68,20 +67,11 @@ class ExternalSandbox(RequestParams):
     network_access: Literal["restricted", "enabled"] = "restricted"
 
 
-def _few_roots(roots: list[str]) -> list[str]:
-    """They are shown to every client of the thread, so they must fit into a frame."""
-    if sum(map(len, roots)) > ROOTS_CHARACTERS_MAX:
-        raise sentence_error(
-            f"`writableRoots` must be at most {ROOTS_CHARACTERS_MAX} characters long together"
-        )
-    return roots
-
-
 class WorkspaceWrite(RequestParams):
     """The project may be written."""
 
     type: Literal["workspaceWrite"] = "workspaceWrite"
-    writable_roots: Annotated[list[str], AfterValidator(_few_roots)] = Field(default=[])
+    writable_roots: Roots = Field(default=[])
     network_access: bool = False
     exclude_tmpdir_env_var: bool = False
     exclude_slash_tmp: bool = False
@@ -128,6 +118,7 @@ class TurnStartParams(RequestParams):
     service_tier: Word | None = None
     summary: Literal["auto", "concise", "detailed", "none"] | None = None
     cwd: PathText | None = None
+    runtime_workspace_roots: AbsoluteRoots | None = None
     permissions: Word | None = None
     approval_policy: ApprovalPolicy | None = None
     approvals_reviewer: ApprovalsReviewer | None = None

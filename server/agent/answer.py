@@ -103,6 +103,10 @@ class AnswerReader:
                 await self._take_all(events)
         except Steered:
             self._answer.cut = True
+        except ProviderFailed as failed:
+            # What was said whole would be said twice.
+            failed.after_output = failed.after_output and not self._answer.said
+            raise
         finally:
             # What was begun and never finished is not part of the conversation.
             self._turn.open_item = None

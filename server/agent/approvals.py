@@ -4,6 +4,7 @@ Invariant: what cannot be read is the stricter case. Nothing here runs, asks or 
 grants live as long as its thread is loaded.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -99,6 +100,11 @@ class SessionGrants:
             if len(self.files) < GRANTS_MAX:
                 self.files.add(path)
 
+    def add_root(self, root: str) -> None:
+        """Remember a folder; beyond the bound nothing more is remembered."""
+        if len(self.roots) < GRANTS_MAX:
+            self.roots.add(root)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandFacts:
@@ -119,8 +125,9 @@ class CommandFacts:
 
 
 def command_key(command: Sequence[str], *, cwd: str, is_escalated: bool) -> str:
-    """What a grant for the session remembers of a command: all of it."""
-    return json.dumps([list(command), cwd, is_escalated])
+    """What a grant for the session remembers of a command: a mark of all of it."""
+    whole = json.dumps([list(command), cwd, is_escalated])
+    return hashlib.sha256(whole.encode()).hexdigest()
 
 
 def command_need(
@@ -177,14 +184,15 @@ def file_change_need(
     *,
     approval_policy: Any,
     sandbox_policy: Mapping[str, Any],
-    writable_roots: Sequence[str],
-    protected: Sequence[str],
+    outside: Sequence[str],
     grants: SessionGrants,
 ) -> Need:
-    """What must happen before files change; all paths are real ones, without links."""
+    """What must happen before files change; all paths are real ones, without links.
+
+    `outside` are those of them that the sandbox policy does not open.
+    """
     policy = policy_of(approval_policy)
     unconfined = str(sandbox_policy.get("type")) in UNCONFINED
-    outside = [one for one in paths if not is_inside(one, writable_roots, except_in=protected)]
     if all(one in grants.files or is_inside(one, sorted(grants.roots)) for one in paths):
         return Run(is_sandboxed=False)
     if policy.name == "untrusted":

@@ -192,9 +192,8 @@ class ProviderExtraction:
 
     async def window_tokens(self, model: ModelChoice) -> int | None:
         """The usable context window in tokens, or None when it is not known."""
-        wanted = self._caller.model_of(model)
-        models = self._caller.provider().models()
-        return next((one.context_window for one in models if one.model_id == wanted), None)
+        caller = self._caller
+        return caller.limits.context_window or caller.provider().window(caller.model_of(model))
 
     async def extract(self, request: ExtractionRequest) -> ExtractionReply:
         """One model call.

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from server.agent.plain_file import NotPlain, read_plain
 from state.policy.redaction import redact
 
 FILE_BYTES_MAX = 1_048_576
@@ -63,11 +64,11 @@ def _git_folder(start: Path) -> Path | None:
 
 def _text(path: Path) -> str | None:
     try:
-        if not path.is_file() or path.stat().st_size > FILE_BYTES_MAX:
-            return None
-        return path.read_text("utf-8", errors="replace")
-    except OSError:
+        # A command may lay a pipe in its place at any moment, and that would never end.
+        data, _ = read_plain(os.path.realpath(path), bytes_max=FILE_BYTES_MAX)
+    except (NotPlain, OSError, ValueError):
         return None
+    return data.decode(errors="replace")
 
 
 def _resolved(git: Path, ref: str) -> str | None:

@@ -34,7 +34,7 @@ from state.ids import uuid7
 from state.policy.budget import BYTES_PER_TOKEN, estimate_tokens, truncate_middle
 from state.rollouts.fragments import SUMMARY_BEGINS, SUMMARY_ENDS, PartKind, kinds_of_parts
 from state.rollouts.items import RecordedItem
-from state.rollouts.lines import PASSTHROUGH, compacted
+from state.rollouts.lines import PASSTHROUGH, Line, compacted
 from state.rollouts.model_input import balanced
 from state.rollouts.recalled import told_cut
 
@@ -76,7 +76,7 @@ class Compaction:
         ask: AskModel,
         clock: Clock,
         limits: CompactionLimits,
-        window: int | None,
+        window: int,
     ) -> None:
         self._conversation = conversation
         self._turn = turn
@@ -103,26 +103,37 @@ class Compaction:
         )
         thread_id = conversation.thread_id
         conversation.tell(ItemStarted(thread_id=thread_id, turn_id=turn.turn_id, item=begun))
+        if not conversation.sent:
+            # Nothing was said yet, so nothing is replaced and nobody is asked. No refusal: a
+            # terminal client ends itself when it is refused this.
+            await self._record(begun)
+            return TokenUse()
         summary = await self._summary()
         typed = recent_messages(conversation.sent, tokens_max=self._typed_tokens_max())
         before = conversation.mark()
-        item = replace(begun, completed_at_ms=self._clock.now_ms())
         try:
             context = await self._opening.context_again()
             replacement = [*context, *typed, summary_message(summary)]
-            lines = [compacted(summary, replacement), self._recorder.item_line(item)]
-            await self._recorder.record(lines)
+            await self._record(begun, compacted(summary, replacement))
         except BaseException:
             conversation.back_to(before)
             raise
         conversation.sent.clear()
+        conversation.filling.count(0)
         for one in replacement:
             conversation.remember(one)
-        taken = estimate_tokens("".join(map(str, conversation.sent)))
-        conversation.last_use = TokenUse(total_tokens=taken)
-        turn.items.append(item)
-        self._done = ItemCompleted(thread_id=thread_id, turn_id=turn.turn_id, item=item)
+        conversation.filling.count(conversation.filling.tokens)
+        conversation.last_use = TokenUse(total_tokens=conversation.filling.told)
         return conversation.last_use
+
+    async def _record(self, begun: RecordedItem, *lines: Line) -> None:
+        """Record the lines, and behind them the item as done."""
+        item = replace(begun, completed_at_ms=self._clock.now_ms())
+        await self._recorder.record([*lines, self._recorder.item_line(item)])
+        self._turn.items.append(item)
+        self._done = ItemCompleted(
+            thread_id=self._conversation.thread_id, turn_id=self._turn.turn_id, item=item
+        )
 
     def tell_end(self) -> None:
         """Tell that the item is done; after the new use of the window was told."""
@@ -130,8 +141,10 @@ class Compaction:
             self._conversation.tell(self._done)
 
     def _typed_tokens_max(self) -> int:
-        most = self._limits.typed_tokens_max
-        return most if self._window is None else min(most, self._window // 4)
+        return min(self._limits.typed_tokens_max, self._window // 4)
+
+    def _summary_tokens_max(self) -> int:
+        return min(self._limits.summary_tokens_max, self._window // 4)
 
     async def _summary(self) -> str:
         conversation = self._conversation
@@ -186,7 +199,7 @@ class Compaction:
         summary = "".join(pieces).strip()
         if not summary:
             raise ProviderFailed("other", "the model gave no summary; the history stays as it was")
-        return truncate_middle(summary, tokens_max=self._limits.summary_tokens_max)
+        return truncate_middle(summary, tokens_max=self._summary_tokens_max())
 
 
 class Compactor:
@@ -202,7 +215,7 @@ class Compactor:
         ask: AskModel,
         settings: AgentSettings,
         clock: Clock,
-        window: Callable[[], int | None],
+        window: Callable[[], int],
         tell_use: Callable[[Completed], None],
         tell_tokens: Callable[[TokenUse], None],
     ) -> None:
@@ -222,14 +235,16 @@ class Compactor:
 
     @property
     def due(self) -> bool:
-        """Whether the last response left so little room that the history is to be replaced."""
-        use, most = self._conversation.last_use, self._settings.auto_compact_tokens
-        if use is None or self.done:
+        """Whether so little room is left that the history is to be replaced.
+
+        Of the first words of a thread the provider says best whether they fit.
+        """
+        conversation, most = self._conversation, self._settings.auto_compact_tokens
+        if self.done or (conversation.last_use is None and not conversation.turns):
             return False
-        window = self._window()
-        if most is None and window is not None:
-            most = window * self._settings.compaction.percent_of_window // 100
-        return most is not None and use.total_tokens >= most > 0
+        full = self._window() * self._settings.compaction.percent_of_window // 100
+        # As in the original: what the settings say can be earlier, never too late.
+        return conversation.filling.tokens >= (full if most is None else min(most, full)) > 0
 
     async def run(self) -> None:
         """Replace the history by a summary; tells the item and what the window then holds.

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from server.agent.approvals import SessionGrants
 from server.agent.events import StatusChanged, ThreadEvent, ThreadStatus
+from server.agent.filling import Filling
 from server.agent.finished_turns import FinishedTurns
 from server.agent.inputs import SettingsChange, ThreadSettings
 from server.agent.memory_told import MemoryTold
@@ -59,6 +60,7 @@ class Conversation:
         self.turns = FinishedTurns()
         self.total = TokenUse()
         self.last_use: TokenUse | None = None
+        self.filling = Filling()
         self.context_recorded = False
         """Whether memory section and first context are part of the history."""
         self.told_cwd: str | None = None
@@ -82,6 +84,7 @@ class Conversation:
         sent = None if kept is None else for_model(kept)
         if sent is not None:
             self.sent.append(sent)
+            self.filling.note(sent)
 
     def request_input(self) -> tuple[Item, ...]:
         """What the model gets: the history, with the memory section in its place."""
@@ -112,11 +115,13 @@ class Conversation:
             self.told_instructions,
             self.memory is not None,
             self.recorded_memory,
+            self.filling.since,
         )
 
     def back_to(self, mark: "Mark") -> None:
         """Forget what was added since, because it could not be recorded."""
         del self.sent[mark.items :]
+        self.filling.since = mark.since
         self.context_recorded, self.told_cwd = mark.context_recorded, mark.told_cwd
         self.told_instructions = mark.told_instructions
         self.recorded_memory = mark.recorded_memory
@@ -134,3 +139,4 @@ class Mark:
     told_instructions: str | None
     had_memory: bool
     recorded_memory: str | None
+    since: int

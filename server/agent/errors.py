@@ -46,6 +46,7 @@ class ProviderFailed(AgentError):
         http_status: int | None = None,
         retry_after_s: float | None = None,
         rate_limits: dict[str, Any] | None = None,
+        window_tokens: int | None = None,
     ) -> None:
         self.kind = kind
         self.message = message
@@ -53,6 +54,10 @@ class ProviderFailed(AgentError):
         self.http_status = http_status
         self.retry_after_s = retry_after_s
         self.rate_limits = rate_limits
+        self.after_output = False
+        """Whether it broke off in the middle of an answer, so that it may be asked for anew."""
+        self.window_tokens = window_tokens
+        """The model's window, where a refusal for length tells it."""
         super().__init__(message)
 
     @property

@@ -25,6 +25,7 @@ from state.rollouts.lines import Line, turn_aborted
 from state.rollouts.packed import types_of
 from state.rollouts.prefix import base_of, boundary_of, legacy_end, write_copy
 from state.rollouts.store import RolloutWriter, read_meta, rfc3339, rollout_path
+from state.stores.private_rows import as_shown
 from state.stores.threads import ThreadRow
 
 Bases = Mapping[str, Path]
@@ -78,7 +79,7 @@ async def make_fork(
         parent_thread_id=None,
         history_base_id=None,
     )
-    work = _Making(state, source, row, settings, options, bases)
+    work = _Making(state, source, as_shown(row), settings, options, bases)
     forked = await to_the_end(work.run)
     if not options.ephemeral:
         async with state.database.writing() as tx:

@@ -47,6 +47,8 @@ class ThreadSettings:
     approval_policy: Any = "on-request"
     """The wire's value: a name, or an object with granular rules."""
     sandbox_policy: Mapping[str, Any] = field(default_factory=lambda: {"type": "readOnly"})
+    permission_profile: str | None = None
+    """The name by which the sandbox was chosen, as long as this thread is loaded."""
     use_memories: bool = True
     """Whether it sees memory, all switches together."""
     memory_off: MemoryOff | None = None
@@ -61,6 +63,13 @@ class ThreadSettings:
     developer_instructions: str | None = None
     client_tools: tuple[Mapping[str, Any], ...] = ()
     """Tools that the client offers and runs itself: the wire's `dynamicTools`, checked."""
+    workspace_roots: tuple[str, ...] | None = None
+    """The folders of its project in place of `cwd`: absolute paths; None where nobody said."""
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """The folders that a sandbox which lets the project be written lets be written."""
+        return (self.cwd,) if self.workspace_roots is None else self.workspace_roots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +84,14 @@ class SettingsChange:
     summary: str | None = None
     approval_policy: Any = None
     sandbox_policy: Mapping[str, Any] | None = None
+    permission_profile: str | None = None
+    """The name that stands for that policy, where it was chosen by one."""
     memory: MemoryChange | None = None
     instruction_files: InstructionChange | None = None
     instructions: str | None = None
     developer_instructions: str | None = None
     client_tools: tuple[Mapping[str, Any], ...] | None = None
+    workspace_roots: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +132,15 @@ class UserCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewOrder:
+    """What a review is about, in a few words."""
+
+    hint: str
+    typed: bool
+    """Whether the user worded it; else a program did, in the user's name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnInput:
     """One message of the user."""
 
@@ -130,6 +151,11 @@ class TurnInput:
     change: SettingsChange = SettingsChange()
     command: UserCommand | None = None
     """Instead of content: run this, and ask no model unless more comes."""
+    review: ReviewOrder | None = None
+    """The content orders a review."""
+
+
+NO_WORDS = TurnInput(content=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +181,8 @@ class Refused:
 
     reason: Literal["busy", "full", "closing", "no active turn", "other turn", "not steerable"]
     active_turn_id: TurnId | None = None
+    turn_kind: "TurnKind" = "user"
+    """Of the turn that did not take it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,8 +194,8 @@ class InterruptOutcome:
     active_turn_id: TurnId | None = None
 
 
-TurnKind = Literal["user", "compact"]
-"""Whether a turn answers the user or replaces the history by a summary."""
+TurnKind = Literal["user", "compact", "review"]
+"""Whether a turn answers the user, replaces the history by a summary, or looks over changes."""
 
 
 Bar = Callable[[ThreadId, OutsideSource], Awaitable[object]]

@@ -75,6 +75,8 @@ class BackgroundLimits:
     tool_output_bytes_max: int = 48_000
     tool_seconds_max: int = 60
     tool_calls_per_response_max: int = 64
+    context_window: int | None = None
+    """Of the model, where the settings say it; else its provider is asked."""
     remaining_percent_min: int = 0
     """Below that much of the provider's limits left, learning waits."""
     retry: RetryLimits = RetryLimits(attempts_max=3)
@@ -112,4 +114,4 @@ class AgentSettings:
     context_window: int | None = None
     """Of the model, where the settings say it; else its provider is asked."""
     auto_compact_tokens: int | None = None
-    """When to compact by itself, where the settings say it; else by the window."""
+    """When to compact by itself, where the settings say it; by the window at the latest."""

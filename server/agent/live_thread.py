@@ -18,6 +18,7 @@ from server.agent.errors import ThreadBusy, ThreadClosing
 from server.agent.events import SettingsChanged, ThreadStatus
 from server.agent.injecting import injected
 from server.agent.inputs import (
+    NO_WORDS,
     Admitted,
     InterruptOutcome,
     Refused,
@@ -26,18 +27,20 @@ from server.agent.inputs import (
     TurnInput,
     TurnKind,
 )
-from server.agent.loop import Surroundings, TurnRun
+from server.agent.loop import TurnRun
 from server.agent.models.base import TokenUse
 from server.agent.opening import recorded_settings
 from server.agent.prompt import typed_text
 from server.agent.recorder import Recorder
 from server.agent.saying import HeldInput, Said, said
+from server.agent.surroundings import Surroundings
 from server.agent.thread_memory import ThreadMemory
 from state.ids import ThreadId, TurnId, uuid7
 from state.recovery import State
 from state.rollouts.items import RecordedTurn
 from state.rollouts.lines import Line, input_kept
-from state.stores.threads import MemoryMode, ThreadRow
+from state.stores.private_rows import as_shown, set_name
+from state.stores.threads import ThreadRow
 
 log = logging.getLogger(__name__)
 
@@ -120,9 +123,19 @@ class LiveThread:
         return self._conversation.last_use
 
     @property
+    def window(self) -> int:
+        """The context window that it goes by, in tokens."""
+        return self._around.window(self._conversation)
+
+    @property
+    def _turns(self) -> list[ActiveTurn]:
+        """The turn that runs, and those that wait for it, in order."""
+        return [*(() if self._running is None else (self._running,)), *self._queued]
+
+    @property
     def _open_turns(self) -> list[ActiveTurn]:
         """The turns that go on or are still to begin, in order."""
-        return [turn for turn in (self._running, *self._queued) if turn is not None and turn.open]
+        return [turn for turn in self._turns if turn.open]
 
     @property
     def _active(self) -> ActiveTurn | None:
@@ -146,27 +159,25 @@ class LiveThread:
         return self.admit_now(given, require_idle=require_idle)
 
     def admit_now(self, given: TurnInput, *, require_idle: bool) -> Admitted | Refused:
-        """The one step of admission; everything is decided before it returns."""
+        """The one step of admission; everything is decided before it returns.
+
+        A turn that takes nothing more, since only its end is to be written, does not make a thread
+        busy: a client that was told so by `steer` may start the next one.
+        """
         if self._closing:
             return Refused(reason="closing")
-        if require_idle and self.busy:
-            waiting = self._active or (self._queued[-1] if self._queued else self._running)
-            return Refused(reason="busy", active_turn_id=waiting.turn_id if waiting else None)
+        if require_idle and (active := self._active) is not None:
+            return Refused(reason="busy", active_turn_id=active.turn_id)
         joinable = self._joinable
         if joinable is not None:
             return self._join(joinable, given)
         return self._queue(given, "user")
 
-    def compact(self) -> Admitted | Refused:
-        """Replace the history by a summary, after what runs now."""
+    def ordered(self, kind: TurnKind, given: TurnInput = NO_WORDS) -> Admitted | Refused:
+        """A turn of its own, after what runs now: a summary of the history, or a review."""
         if self._closing:
             return Refused(reason="closing")
-        return self._queue(TurnInput(content=()), "compact")
-
-    @property
-    def has_history(self) -> bool:
-        """Whether there is anything that the model would see."""
-        return bool(self._conversation.sent) or self._running is not None
+        return self._queue(given, kind)
 
     def _queue(self, given: TurnInput, kind: TurnKind) -> Admitted | Refused:
         if len(self._queued) >= QUEUED_TURNS_MAX:
@@ -187,7 +198,7 @@ class LiveThread:
 
     def _held(self, turn_id: TurnId, given: TurnInput) -> HeldInput:
         """The input, noted in the file if a turn goes on; a command is recorded when it has run."""
-        ahead = self._running or (self._queued[0] if self._queued else None)
+        ahead = next(iter(self._turns), None)
         if ahead is None or given.command is not None:
             return HeldInput(given)
 
@@ -209,7 +220,8 @@ class LiveThread:
         if active.turn_id != expected_turn_id:
             return Refused(reason="other turn", active_turn_id=active.turn_id)
         if not active.accepting:
-            return Refused(reason="not steerable", active_turn_id=active.turn_id)
+            kind, turn_id = active.kind, active.turn_id
+            return Refused(reason="not steerable", active_turn_id=turn_id, turn_kind=kind)
         return self._join(active, given)
 
     def _turn_of(self, turn_id: str) -> ActiveTurn | None:
@@ -247,10 +259,7 @@ class LiveThread:
 
     def unfinished(self, turn_id: str) -> bool:
         """Whether the turn runs or waits."""
-        return any(
-            turn is not None and turn.turn_id == turn_id and not turn.ended.is_set()
-            for turn in (self._running, *self._queued)
-        )
+        return any(turn.turn_id == turn_id and not turn.ended.is_set() for turn in self._turns)
 
     async def note(self, changes: Mapping[str, Any]) -> ThreadRow:
         """Change what its row says, now or with its first turn; the row as it is then.
@@ -264,16 +273,21 @@ class LiveThread:
         self._recorder.draft = replace(self._recorder.draft, **changes)
         return self._recorder.draft
 
-    async def update_settings(self, change: SettingsChange) -> None:
+    async def update_settings(self, change: SettingsChange) -> bool:
         """Work under other settings from the next turn on, also after a resume.
 
+        Returns whether they differ from those before: then `tell_settings` is due.
         Raises: OSError, StateError.
         """
         if not self._conversation.change(change):
-            return
+            return False
         await self._record(
             [{"type": "turn_context", "payload": recorded_settings(self._conversation.settings)}]
         )
+        return True
+
+    def tell_settings(self) -> None:
+        """Tell whoever listens what it works under now."""
         self._conversation.tell(SettingsChanged(thread_id=self.id))
 
     async def inject(self, items: Sequence[Mapping[str, Any]]) -> None:
@@ -303,33 +317,26 @@ class LiveThread:
         await self._recorder.rewrite(work)
 
     async def rename(self, name: str | None) -> None:
-        """Give the thread a name, stored now or with its first turn.
+        """Give the thread a name, stored now or with its first turn; a private one gets none.
 
         Raises: DatabaseBusy, DatabaseUnusable.
         """
         if self._recorder.stored:
             async with self._state.database.writing() as tx:
-                await self._state.threads.set_name(tx, self.id, name)
-        self._recorder.draft = replace(self._recorder.draft, name=name)
+                await set_name(tx, self._state.threads, self.id, name)
+        self._recorder.draft = as_shown(replace(self._recorder.draft, name=name))
 
     @property
     def memory(self) -> ThreadMemory:
         """How it meets memory: its mode, its use, pollution, the report."""
         return self._memory
 
-    async def set_memory_mode(self, mode: MemoryMode) -> None:
-        """Say whether the thread is learned from, stored now or with its first turn.
-
-        Raises: DatabaseBusy, DatabaseUnusable.
-        """
-        await self._memory.set_mode(mode)
-
     async def recorded(self) -> None:
         """Wait until a turn that was admitted is in the thread's file, if it is still to have one.
 
         Bounded: after `recorded_wait_s` the caller sees the thread as it is then.
         """
-        turn = self._running or (self._queued[0] if self._queued else None)
+        turn = next(iter(self._turns), None)
         if turn is None or self._recorder.stored or self.ephemeral:
             return
         with contextlib.suppress(TimeoutError):
@@ -338,7 +345,7 @@ class LiveThread:
 
     async def wait_idle(self) -> None:
         """Wait until no turn runs or waits."""
-        while (turn := self._running or (self._queued[0] if self._queued else None)) is not None:
+        while (turn := next(iter(self._turns), None)) is not None:
             await turn.ended.wait()
             await asyncio.sleep(0)
 
@@ -358,9 +365,8 @@ class LiveThread:
         await self._recorder.close()
 
     async def _stop_turns(self) -> None:
-        for turn in (*self._queued, self._running):
-            if turn is not None:
-                turn.interrupts.request("interrupted")
+        for turn in reversed(self._turns):
+            turn.interrupts.request("interrupted")
         try:
             async with asyncio.timeout(CLOSE_SECONDS_MAX):
                 await self.wait_idle()
@@ -380,9 +386,8 @@ class LiveThread:
     def _died(self, task: "asyncio.Task[None]") -> None:
         """Whatever ended the task: nothing is admitted that nobody would run."""
         self._closing = True
-        for turn in (self._running, *self._queued):
-            if turn is not None:
-                turn.recorded.set()
+        for turn in self._turns:
+            turn.recorded.set()
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("thread %s stopped working", self.id, exc_info=error)
 

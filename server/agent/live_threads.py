@@ -32,10 +32,10 @@ from server.agent.inputs import (
 from server.agent.limits import AgentSettings, ModelLimits
 from server.agent.live_thread import LiveThread
 from server.agent.loading import SettingsMaker, over_recorded, replay
-from server.agent.loop import Surroundings
 from server.agent.memory import MemoryReader
 from server.agent.providers import Providers
 from server.agent.recorder import Recorder, to_the_end
+from server.agent.surroundings import Surroundings
 from server.agent.thread_settings import wants_memory
 from server.agent.tool_parts import ToolParts
 from state.clock import Clock

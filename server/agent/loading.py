@@ -1,5 +1,6 @@
 """What a loaded thread begins with: its settings, and the conversation its file holds."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -78,6 +79,9 @@ def replay(conversation: Conversation, history: History, row: ThreadRow) -> None
     if history.token_usage is not None:
         conversation.total = _use(history.token_usage.get("total_token_usage"))
         conversation.last_use = _use(history.token_usage.get("last_token_usage"))
+    # The last count may be older than the last items, or of a program that counted nothing.
+    filling, told = conversation.filling, conversation.last_use
+    filling.count(max(filling.tokens, told.total_tokens if told is not None else 0))
 
 
 def _told_instructions(sent: Sequence[Item]) -> str | None:
@@ -119,7 +123,14 @@ def over_recorded(change: SettingsChange, history: History, row: ThreadRow) -> S
         sandbox_policy=given(change.sandbox_policy, {"type": name} if name else None),
         instructions=change.instructions or instructions,
         client_tools=_client_tools(history),
+        workspace_roots=given(change.workspace_roots, _roots(context.get("workspace_roots"))),
     )
+
+
+def _roots(recorded: object) -> tuple[str, ...] | None:
+    if not isinstance(recorded, list):
+        return None
+    return tuple(one for one in recorded if isinstance(one, str) and os.path.isabs(one))
 
 
 def _client_tools(history: History) -> tuple[Mapping[str, Any], ...]:

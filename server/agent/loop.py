@@ -8,9 +8,10 @@ cut short.
 import logging
 import secrets
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
+from server.agent import review
 from server.agent.acting import Acting
 from server.agent.active_turn import ActiveTurn, as_error
 from server.agent.answer import Answer, AnswerReader
@@ -18,48 +19,31 @@ from server.agent.compaction import OVERFLOW, Compactor
 from server.agent.conversation import ACTIVE, IDLE, SYSTEM_ERROR, Conversation
 from server.agent.errors import AgentError, ProviderFailed
 from server.agent.events import TurnFault
-from server.agent.inputs import Bar, Nudge, UserCommand, nothing_is_barred
+from server.agent.inputs import UserCommand
 from server.agent.interrupts import Stopped
-from server.agent.limits import AgentSettings, ModelLimits
-from server.agent.memory import MemoryReader
 from server.agent.models.base import (
     Item,
     ModelEvent,
     ModelRequest,
 )
 from server.agent.models.fallback import stream_with_fallbacks
-from server.agent.models.retry import stream_with_retries
+from server.agent.models.retry import again_where_cut, stream_with_retries
 from server.agent.opening import Opening
 from server.agent.pairing import paired
 from server.agent.prompt import INSTRUCTIONS
-from server.agent.providers import Providers
 from server.agent.recorder import Recorder
-from server.agent.tool_parts import ToolParts
+from server.agent.review import entered, exited
+from server.agent.surroundings import Surroundings
 from server.agent.tools.base import ToolSet
 from server.agent.turn import Event
 from server.agent.turn_clock import TurnClock
 from server.agent.turn_floor import TurnFloor
 from server.agent.turn_telling import TurnTelling
 from server.agent.user_command import run_user_command
-from state.clock import Clock
 from state.errors import StateError
 from state.rollouts.lines import task_complete, turn_aborted
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What every turn of every thread works with."""
-
-    providers: Providers
-    memory: MemoryReader
-    settings: AgentSettings
-    model_limits: ModelLimits
-    clock: Clock
-    nudge: Nudge
-    bar: Bar = nothing_is_barred
-    tools: ToolParts = field(default_factory=ToolParts)
 
 
 class TurnRun:
@@ -164,13 +148,15 @@ class TurnRun:
         Raises: OSError, StateError.
         """
         turn, conversation = self._turn, self._conversation
+        order = turn.first.given.review
+        ahead = None if order is None else entered(order, turn.turn_id, self._around.clock)
         item, changed = None, False
         try:
             if turn.kind == "compact":
                 await self._opening.begin()
             else:
                 changed = conversation.change(turn.first.given.change)
-                item = await self._opening.record(turn.first)
+                item = await self._opening.record(turn.first, ahead=ahead)
         finally:
             turn.recorded.set()
             await turn.wait_begun(self._limits.begin_wait_s)
@@ -178,8 +164,9 @@ class TurnRun:
             self._telling.started()
             if changed:
                 self._telling.settings()
-        if item is not None:
-            self._opening.tell(item)
+        for one in (ahead, item):
+            if one is not None:
+                self._opening.tell(one)
 
     def _fail(self, info: Any, message: str) -> None:
         self._turn.fault = TurnFault(message=message, error_info=info)
@@ -246,20 +233,27 @@ class TurnRun:
     async def _asked(self) -> Answer:
         """The model's answer; where the history does not fit, once more with a summary of it."""
         try:
-            answer = await self._ask()
+            answer = await self._whole()
         except ProviderFailed as failed:
             if failed.kind != OVERFLOW or self._compactor.done:
                 raise
             await self._compactor.run()
-            answer = await self._ask()
+            answer = await self._whole()
         self._compactor.done = False
         return answer
 
-    def _window(self) -> int | None:
-        settings = self._conversation.settings
-        models = self._around.providers.get(settings.provider).models()
-        known = (one.context_window for one in models if one.model_id == settings.model)
-        return self._around.settings.context_window or next(known, None)
+    async def _whole(self) -> Answer:
+        """An answer to its end; what was begun when one broke off is no part of the history."""
+
+        async def sleep(seconds: float) -> None:
+            with self._turn.interrupts.stoppable():
+                await self._around.clock.sleep(seconds)
+
+        retry = self._around.model_limits.retry
+        return await again_where_cut(self._ask, limits=retry, sleep=sleep, tell=self._telling.retry)
+
+    def _window(self) -> int:
+        return self._around.window(self._conversation)
 
     def _stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """The answer of the thread's model, or of another one where that is overloaded."""
@@ -286,14 +280,14 @@ class TurnRun:
         settings = self._conversation.settings
         request = ModelRequest(
             model=settings.model,
-            instructions=settings.instructions or self._around.settings.instructions
-            or INSTRUCTIONS,
+            instructions=self._instructions(),
             input=paired(self._conversation.request_input()),
             tools=(
                 *(one for tools in self._tools() for one in tools.definitions()),
                 *self._around.tools.hosted(settings),
             ),
             effort=settings.effort,
+            summary=settings.summary,
             service_tier=settings.service_tier,
             output_schema=self._turn.output_schema,
             cache_key=self._conversation.thread_id,
@@ -302,7 +296,21 @@ class TurnRun:
             self._conversation, self._turn, self._recorder, self._around.memory,
             clock=self._around.clock, limits=self._limits,
         )  # fmt: skip
-        return await reader.read(self._stream(request))
+        filling, since = self._conversation.filling, self._conversation.filling.since
+        try:
+            answer = await reader.read(self._stream(request))
+        except ProviderFailed as failed:
+            if failed.kind == OVERFLOW:
+                filling.refuse(request)
+            raise
+        if answer.completed is not None:
+            filling.answered(answer.completed.use, request, since=since)
+        return answer
+
+    def _instructions(self) -> str:
+        settings = self._conversation.settings
+        standing = settings.instructions or self._around.settings.instructions or INSTRUCTIONS
+        return f"{standing}\n{review.INSTRUCTIONS}" if self._turn.kind == "review" else standing
 
     def _tools(self) -> Sequence[ToolSet]:
         settings = self._conversation.settings
@@ -327,6 +335,8 @@ class TurnRun:
         fault = turn.fault
         try:
             await self._take_inbox()
+            if turn.kind == "review":
+                await self._leave_review()
             turn.ended_at_ms = max(self._around.clock.now_ms(), turn.started_at_ms or 0)
             await self._record_end(fault)
         except (StateError, OSError) as error:
@@ -341,6 +351,11 @@ class TurnRun:
         turn.ended.set()
         conversation.set_status(IDLE if fault is None else SYSTEM_ERROR)
         self._telling.end(fault)
+
+    async def _leave_review(self) -> None:
+        item = exited(self._turn.final_message, self._turn.turn_id, self._around.clock)
+        await self._recorder.record([self._recorder.item_line(item)])
+        self._opening.tell(item)
 
     async def _record_end(self, fault: TurnFault | None) -> None:
         turn = self._turn

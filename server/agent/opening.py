@@ -34,6 +34,7 @@ from state.ids import uuid7
 from state.policy.preview import PRIVATE_PREVIEW, preview_of
 from state.rollouts.items import RecordedItem
 from state.rollouts.lines import Line, response_item, task_started, turn_context
+from state.stores.private_rows import is_private
 
 
 class Opening:
@@ -56,10 +57,13 @@ class Opening:
         self._settings = settings
         self._clock = clock
 
-    async def record(self, held: HeldInput) -> RecordedItem | None:
+    async def record(
+        self, held: HeldInput, *, ahead: RecordedItem | None = None
+    ) -> RecordedItem | None:
         """The start of the turn with its first input, which is to be told; none without words.
 
-        Makes file and row at the first turn. Raises: OSError, StateError.
+        `ahead` is an item that stands before it. Makes file and row at the first turn.
+        Raises: OSError, StateError.
         """
         turn, conversation = self._turn, self._conversation
         assert turn.started_at_s is not None
@@ -67,6 +71,8 @@ class Opening:
         lines: list[Line] = [task_started(turn.turn_id, started_at_s=turn.started_at_s)]
         lines.extend(self._message_line(one) for one in await self._context())
         lines.append(turn_context(turn.turn_id, self._turn_context()))
+        if ahead is not None:
+            lines.append(self._recorder.item_line(ahead))
         try:
             return await self._write(held, lines)
         except (OSError, StateError):
@@ -219,13 +225,13 @@ class Opening:
         draft, settings = self._recorder.draft, self._conversation.settings
         changes = row_changes(settings, checkout, now_ms=self._clock.now_ms())
         if not draft.preview:
-            private = not draft.use_memories and draft.memory_mode != "enabled"
             typed = typed_text(given)
-            changes["preview"] = PRIVATE_PREVIEW if private and typed else preview_of(typed)
+            shown = PRIVATE_PREVIEW if is_private(draft) and typed else preview_of(typed)
+            changes["preview"] = shown
         await self._recorder.put_row(**changes)
 
     def tell(self, item: RecordedItem) -> None:
-        """Tell what the user said."""
+        """Tell a whole item, such as what the user said."""
         self._turn.items.append(item)
         thread_id, turn_id = self._conversation.thread_id, self._turn.turn_id
         begun = replace(item, completed_at_ms=None)
@@ -250,6 +256,7 @@ def recorded_settings(settings: ThreadSettings) -> dict[str, Any]:
         "model": settings.model,
         "effort": settings.effort,
         **({"service_tier": settings.service_tier} if settings.service_tier else {}),
+        **({} if settings.workspace_roots is None else {"workspace_roots": list(settings.roots)}),
         "summary": settings.summary or "auto",
     }
 

@@ -37,6 +37,8 @@ ENVIRONMENT_KIND = "environments.environment_context"
 USER_TEXT_KIND = "user.text"
 USER_IMAGE_KIND = "user.image"
 USER_MENTION_KIND = "user.mention"
+REVIEW_KIND = "review.order"
+"""What a program words for the user who orders a review; nobody typed it."""
 IMAGE_BYTES_MAX = 20 * 1_048_576
 _PATH_CHARACTERS_SHOWN = 400
 IMAGES_BYTES_MAX = 256 * 1_048_576

@@ -135,7 +135,9 @@ class Recorder:
 
     def user_lines(self, said: Said, text: str) -> Sequence[Line]:
         """What the user said, in the file's own history mode."""
-        lines = user_message_lines(self.draft.thread_id, said.item, response=said.response)
+        lines = user_message_lines(
+            self.draft.thread_id, said.item, response=said.response, kinds=said.kinds
+        )
         if self.draft.history_mode == "legacy":
             told = {"type": "user_message", "message": text, "images": []}
             return [lines[0], {"type": "event_msg", "payload": told}]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from server.agent.inputs import TurnInput
 from server.agent.models.base import Item
-from server.agent.prompt import has_files, user_message
+from server.agent.prompt import REVIEW_KIND, has_files, user_message
 from state.clock import Clock
 from state.errors import StateError
 from state.ids import TurnId, uuid7
@@ -25,6 +25,8 @@ class Said:
     """As clients see it."""
     response: Item
     """As the model does."""
+    kinds: tuple[str, ...] | None = None
+    """Who wrote each part, where it was not the user."""
 
 
 Note = Callable[[], Coroutine[None, None, Said | None]]
@@ -95,4 +97,6 @@ async def said(given: TurnInput, turn_id: TurnId, clock: Clock) -> Said | None:
         started_at_ms=now_ms,
         completed_at_ms=now_ms,
     )
-    return Said(item, {"id": f"msg_{uuid7(now_ms)}", **message.item})
+    by_program = given.review is not None and not given.review.typed
+    kinds = (REVIEW_KIND,) * len(message.parts) if by_program else None
+    return Said(item, {"id": f"msg_{uuid7(now_ms)}", **message.item}, kinds)

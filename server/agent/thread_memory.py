@@ -94,7 +94,10 @@ class ThreadMemory:
             await self._bar(thread_id, OutsideSource(kind, name))
         except StateError as error:
             now = replace(
-                self._recorder.draft, memory_mode=draft.memory_mode, preview=draft.preview
+                self._recorder.draft,
+                memory_mode=draft.memory_mode,
+                preview=draft.preview,
+                name=draft.name,
             )
             self._recorder.draft = now
             log.error("thread %s takes in outside context and is not barred: %s", thread_id, error)

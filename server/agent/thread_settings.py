@@ -52,6 +52,7 @@ def thread_settings(
         summary=change.summary,
         approval_policy=given(change.approval_policy, defaults.approval_policy),
         sandbox_policy=given(change.sandbox_policy, defaults.sandbox_policy),
+        permission_profile=change.permission_profile,
         use_memories=off is None,
         memory_off=off,
         dedicated_tools=given(memory.dedicated_tools, defaults.dedicated_tools),
@@ -63,6 +64,7 @@ def thread_settings(
         instructions=change.instructions,
         developer_instructions=change.developer_instructions,
         client_tools=change.client_tools or (),
+        workspace_roots=_own_roots(change.workspace_roots, folder),
     )
 
 
@@ -79,7 +81,12 @@ def overlaid(settings: ThreadSettings, change: SettingsChange) -> ThreadSettings
         for name in SettingsChange.__dataclass_fields__
         if name not in _OWN_SHAPE and (value := getattr(change, name)) is not None
     }
+    if change.sandbox_policy is not None:
+        plain["permission_profile"] = change.permission_profile
     changed = replace(settings, **plain)
+    if change.workspace_roots is not None:
+        own = _own_roots(change.workspace_roots, changed.cwd)
+        changed = replace(changed, workspace_roots=own)
     if (files := change.instruction_files) is not None:
         now = settings.instruction_files
         kept = InstructionSettings(
@@ -110,6 +117,11 @@ def with_use(settings: ThreadSettings, use: bool) -> ThreadSettings:
     elif use and off == "thread_off":
         off = None
     return replace(settings, memory_off=off, use_memories=off is None)
+
+
+def _own_roots(roots: tuple[str, ...] | None, cwd: str) -> tuple[str, ...] | None:
+    """Roots that are the working folder alone say nothing, and go with it when it changes."""
+    return None if roots == (cwd,) else roots
 
 
 def given(value: T | None, default: T) -> T:

@@ -198,7 +198,7 @@ class CallStage:
         if isinstance(decision, Accepted) and decision.for_session:
             self.grants.add_files(question.grant_keys)
             if question.grant_root is not None:
-                self.grants.roots.add(question.grant_root)
+                self.grants.add_root(question.grant_root)
         return decision
 
     async def ask_permissions(self, question: PermissionsQuestion) -> Permitted:
@@ -350,11 +350,17 @@ class CallStage:
         if item is not None:
             item.asked = False
         self.floor.settle(pending)
-        if isinstance(answer, NoAnswer):
-            self.warn(
-                f"nobody answered a question of the agent within {answer.seconds:g} seconds; "
-                "it counts as declined"
-            )
+        match answer:
+            case NoAnswer(seconds=seconds):
+                self.warn(
+                    f"nobody answered a question of the agent within {seconds:g} seconds; "
+                    "it counts as declined"
+                )
+            case AskFailed(message=message):
+                self.warn(
+                    f"a question of the agent got no answer that counts: {message}; "
+                    "it counts as declined"
+                )
         return answer
 
     async def _save_rule(self, words: tuple[str, ...]) -> None:

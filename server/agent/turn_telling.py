@@ -1,6 +1,7 @@
 """What one turn tells of itself, beside its items: begin, usage, limits, faults, end."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from server.agent.active_turn import ActiveTurn
@@ -34,7 +35,7 @@ class TurnTelling:
         recorder: Recorder,
         providers: Providers,
         *,
-        window: Callable[[], int | None],
+        window: Callable[[], int],
     ) -> None:
         self._conversation = conversation
         self._turn = turn
@@ -90,12 +91,19 @@ class TurnTelling:
         )
 
     def use(self, completed: Completed) -> None:
-        """The tokens of a response, and what its provider said about its limits."""
+        """The tokens of a response, and what its provider said about its limits.
+
+        One that counts nothing adds nothing to the sum; how full the window is is told all the
+        same, by estimate.
+        """
         conversation = self._conversation
         provider = self._providers.get(conversation.settings.provider)
         conversation.total = conversation.total + completed.use
         self._providers.note_limits(provider.name, completed.rate_limits)
-        self.tokens(completed.use)
+        last = completed.use
+        if not last.input_tokens:
+            last = replace(last, total_tokens=conversation.filling.told)
+        self.tokens(last)
         self.limits(self._providers.limits_told(provider.name) or NOTHING_TOLD)
 
     def tokens(self, last: TokenUse) -> None:

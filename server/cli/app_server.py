@@ -11,6 +11,7 @@ from argparse import Namespace
 from types import FrameType
 
 from server._relay import relay
+from server._stdout import reserve_stdout
 from server.cli.notices import OVERRIDES_WITHOUT_EFFECT, aside
 from server.environment import home_from_environment
 from server.errors import CommandFailed
@@ -19,7 +20,7 @@ from state.errors import HomeBusy
 STDIO = "stdio://"
 ATTEMPTS = 40
 ATTEMPT_GAP_S = 0.25
-_STDIN, _STDOUT = 0, 1
+_STDIN = 0
 
 
 def run(arguments: Namespace) -> int:
@@ -32,16 +33,17 @@ def run(arguments: Namespace) -> int:
         from server.cli.serve import checked_flags
 
         checked_flags(arguments)
+    stdout = reserve_stdout()
     home = home_from_environment(arguments.home)
     for _ in range(ATTEMPTS):
         signal.signal(signal.SIGTERM, _leave)
-        if relay(home.root, _STDIN, _STDOUT, joined=lambda: _tell_overrides(arguments)):
+        if relay(home.root, _STDIN, stdout, joined=lambda: _tell_overrides(arguments)):
             return 0
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         from server.cli.serve import run_stdio
 
         try:
-            return run_stdio(arguments)
+            return run_stdio(arguments, stdout)
         except HomeBusy:
             # Another process is just becoming the owner; its socket is about to appear.
             time.sleep(ATTEMPT_GAP_S)

@@ -28,7 +28,7 @@ def home_of(arguments: Namespace) -> Home:
 async def attached(arguments: Namespace) -> AsyncIterator[Client]:
     """A client of the home's server; the server itself where there is none yet.
 
-    As the owner, the command leaves only when nobody else is attached any more.
+    As the owner, the command leaves only when what was ordered is done and nobody else is attached.
     Raises: CommandFailed, StateError.
     """
     log_to_stderr(debug=arguments.debug, quiet=True)
@@ -78,6 +78,7 @@ async def _owner(home: Home, overrides: Sequence[str]) -> AsyncIterator[Client]:
     try:
         async with _client(server.attach()) as client:
             yield client
+        await server.settled()
         await server.alone(besides=0)
     finally:
         await server.stop(drain_s=0)

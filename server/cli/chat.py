@@ -10,7 +10,7 @@ from pathlib import Path
 
 from server.cli.attach import absolute, attached, home_of
 from server.cli.client import Client, WebSocketLink
-from server.cli.given import piped, thread_given, worded
+from server.cli.given import USAGE, piped, thread_given, worded
 from server.cli.notices import aside
 from server.cli.render import written
 from server.cli.talk import Interrupted, Spoken, place, say, start_thread
@@ -19,6 +19,7 @@ from server.release import __version__
 
 PROMPT_BYTES_MAX = 4 * 1_048_576
 """As many as a server takes in one turn, in any alphabet."""
+_ENDS = ("exit", "quit", "/exit", "/quit")
 _TOO_LONG = f"a prompt has at most {PROMPT_BYTES_MAX} bytes; name a file instead of sending it"
 
 
@@ -38,16 +39,22 @@ async def _run(arguments: Namespace) -> None:
         thread_id = await _thread(client, arguments)
         if prompt:
             await _ask(client, thread_id, prompt)
+            if sys.stderr.isatty():  # a script reads nothing but the answer
+                _name(thread_id)
             return
-        aside("An empty line or Ctrl-D ends the conversation.")
+        aside("An empty line, `exit` or Ctrl-D ends the conversation.")
         try:
             await _converse(client, thread_id)
         finally:
-            aside(f"Go on later with: memoryd chat --thread {thread_id}")
+            _name(thread_id)
+
+
+def _name(thread_id: str) -> None:
+    aside(f"Go on later with: memoryd chat --thread {thread_id}")
 
 
 async def _converse(client: Client, thread_id: str) -> None:
-    while line := await _line():
+    while (line := await _line()) and line.lower() not in _ENDS:
         try:
             await _ask(client, thread_id, line)
         except Interrupted:
@@ -81,7 +88,10 @@ def _secret(path: Path) -> str | None:
 
 async def _thread(client: Client, arguments: Namespace) -> str:
     if arguments.thread is None:
-        return await start_thread(client, str(absolute(arguments.cwd or ".").resolve()))
+        folder = absolute(arguments.cwd or ".").resolve()
+        if not folder.is_dir():
+            raise CommandFailed(f"{folder} is no folder; --cwd names the project's", status=USAGE)
+        return await start_thread(client, str(folder))
     thread_id = thread_given(arguments.thread)
     await client.request("thread/resume", {"threadId": thread_id, "excludeTurns": True})
     return thread_id

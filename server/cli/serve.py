@@ -2,6 +2,9 @@
 
 The first SIGTERM, Ctrl-C or hang-up drains: running turns may end within `server.drain_s`,
 everything is told goodbye. A second SIGTERM or Ctrl-C stops at once; a hang-up never does.
+
+A client on stdin and stdout has its `initialize` answered by the front of the server, while the
+rest of it is still being loaded.
 """
 
 import asyncio
@@ -14,28 +17,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from server.assembly import Server, start_server
 from server.cli.attach import home_of
 from server.cli.notices import aside
 from server.environment import variable
 from server.errors import ListenRefused
-from server.loop_care import care_for_loop
+from server.front import Front, open_front
+from server.loop_care import care_for_loop, wake_loop_soon
 from server.observability import log_to_stderr
 from server.settings import Settings, load_settings
 from server.wire.auth_flags import AuthFlags, FlagsRefused, check_flags, check_reach, policy_from
-from server.wire.limits import WireLimits
 from server.wire.sockets import AddressRefused
-from server.wire.stdio import StdioServer, reserve_stdout
+from server.wire.stdio import StdioServer
 from state.errors import HomeBusy
 from state.home import Home
 from state.owner import OwnerLock
 
 if TYPE_CHECKING:
-    # At run time it is imported where it listens: a stdio server is up a tenth sooner without it.
+    # Imported behind the front, and where it listens: a stdio server is up in half the time.
+    from server.assembly import Server
     from server.wire.http import HttpListener, TcpAddress, UnixAddress
 
 DEFAULT_LISTEN = "ws://127.0.0.1:4500"
 STDIO_DRAIN_S = 1.5
+Serve = Callable[[Front, "asyncio.Future[Server]"], Awaitable[None]]
+"""Serves clients until there are no more, with a server that becomes whole meanwhile."""
 FORMS = "`ws://IP:PORT`, `unix://`, `unix://PATH`, `stdio://` or `off`"
 
 
@@ -49,11 +54,10 @@ def run(arguments: Namespace) -> int:
     addresses = [_address(url, flags, home) for url in arguments.listen or [DEFAULT_LISTEN]]
     settings = _settings(home, arguments)
 
-    async def serve(server: Server) -> None:
+    async def serve(front: Front, whole: "asyncio.Future[Server]") -> None:
+        server = await whole
         for where in addresses:
-            listener = HttpListener(
-                where, server.connect, limits=WireLimits(), clock=server.services.clock
-            )
+            listener = HttpListener(where, front.connect, limits=front.wire, clock=front.clock)
             await _started(listener)
             server.on_stop(listener.stop)
             OwnerLock(home).announce(listener.address)
@@ -70,25 +74,24 @@ def run(arguments: Namespace) -> int:
         raise ListenRefused(f"{busy}; {joined}") from busy
 
 
-def run_stdio(arguments: Namespace) -> int:
-    """Own the home for the client on stdin and stdout, and for all who join meanwhile."""
+def run_stdio(arguments: Namespace, stdout: int) -> int:
+    """Own the home for the client on stdin and that output, and for all who join meanwhile.
+
+    Raises: HomeBusy, and what starting a server raises.
+    """
     log_to_stderr(debug=arguments.debug)
     settings = _settings(home_of(arguments), arguments)
 
-    stdout = reserve_stdout()
+    async def serve(front: Front, whole: "asyncio.Future[Server]") -> None:
+        await StdioServer(front.connect, limits=front.wire, stdout_fd=stdout).run()
+        # Not for what its client ordered: whoever spawned it may be dead, and the next start
+        # carries on with an order that was cut off.
+        await (await whole).alone(besides=0)
 
-    async def serve(server: Server) -> None:
-        await StdioServer(server.connect, limits=WireLimits(), stdout_fd=stdout).run()
-        await server.alone(besides=0)
-
-    try:
-        return _run(settings, serve, drain_s=STDIO_DRAIN_S)
-    except HomeBusy:
-        os.dup2(stdout, sys.stdout.fileno())  # for the bridge, which is tried again
-        raise
+    return _run(settings, serve, drain_s=STDIO_DRAIN_S)
 
 
-def _run(settings: Settings, serve: Callable[[Server], Awaitable[None]], *, drain_s: float) -> int:
+def _run(settings: Settings, serve: Serve, *, drain_s: float) -> int:
     with _runner() as runner:
         return runner.run(_until_told(settings, serve, drain_s))
 
@@ -101,19 +104,26 @@ def _runner() -> "asyncio.Runner":
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
 
-async def _until_told(
-    settings: Settings, serve: Callable[[Server], Awaitable[None]], drain_s: float
-) -> int:
-    server = await start_server(settings)
-    care_for_loop()
+async def _until_told(settings: Settings, serve: Serve, drain_s: float) -> int:
+    front = await open_front(settings)
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, _signalled, told)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as `nohup` asks for
         loop.add_signal_handler(signal.SIGHUP, told.set)
-    serving = asyncio.ensure_future(serve(server))
+    wake_loop_soon()
+    whole = asyncio.ensure_future(_made_whole(front))
+    serving = asyncio.ensure_future(serve(front, whole))
     waiting = asyncio.ensure_future(told.wait())
+    try:
+        server = await whole
+    except BaseException:
+        await front.closing.aclose()  # so that whoever waits for an answer is told
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+        raise
+    care_for_loop()
     try:
         await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
         if serving.done():
@@ -125,6 +135,18 @@ async def _until_told(
         serving.cancel()
         await asyncio.wait({serving})
     return 0
+
+
+async def _made_whole(front: Front) -> "Server":
+    """The server behind its front, which answers while the modules are loaded beside its loop."""
+    make_whole = await asyncio.to_thread(_assembly)
+    return await make_whole(front)
+
+
+def _assembly() -> "Callable[[Front], Awaitable[Server]]":
+    from server.assembly import make_whole
+
+    return make_whole
 
 
 def _signalled(told: asyncio.Event) -> None:

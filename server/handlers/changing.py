@@ -71,10 +71,11 @@ class ChangeHandlers:
         return ThreadResult(thread=stored_thread(services.state.home, row, status=status))
 
     async def settings(self, call: Call, params: SettingsUpdateParams) -> EmptyResult:
-        """Other settings for the next turns of a loaded thread."""
+        """Other settings for the next turns of a loaded thread, told after this reply."""
         live = self._services.live.require(thread_id_of(params.thread_id))
         cwd = absolute(params.cwd, live.settings.cwd) if params.cwd else None
-        await live.update_settings(change_of_settings(params, cwd=cwd))
+        if await live.update_settings(change_of_settings(params, cwd=cwd)):
+            call.after_reply(live.tell_settings)
         return EmptyResult()
 
     async def inject(self, call: Call, params: InjectItemsParams) -> EmptyResult:

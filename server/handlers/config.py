@@ -202,8 +202,11 @@ class ConfigHandlers:
         )
 
     async def requirements_read(self, call: Call, params: EmptyParams) -> ConfigRequirementsResult:
-        """No administrator demands anything."""
-        return ConfigRequirementsResult(supports_independent_speed_modes=True)
+        """A person answers approvals: clients offer nothing else then. No more is demanded."""
+        return ConfigRequirementsResult(
+            supports_independent_speed_modes=True,
+            requirements={"allowedApprovalsReviewers": [REVIEWER]},
+        )
 
     async def account_read(self, call: Call, params: AccountReadParams) -> AccountReadResult:
         """No one signs in here, and no one has to."""
@@ -223,6 +226,7 @@ def _model(info: ModelInfo, *, is_default: bool) -> Model:
             for effort in efforts
         ],
         default_reasoning_effort=preferred or _EFFORT_DEFAULT,
+        input_modalities=["text", "image"] if info.sees_images else ["text"],
         is_default=is_default,
     )
 

@@ -18,6 +18,7 @@ from server.handlers.settings_views import (
     approval_view,
     change_of_thread,
     memory_overrides,
+    profile_view,
     sandbox_view,
 )
 from server.handlers.threads import absolute, instruction_sources
@@ -52,6 +53,7 @@ class ForkHandler:
         with telling_disk_faults(f"thread {source.thread_id} could not be forked"):
             live = await services.live.fork(source.row, options)
         sources = await instruction_sources(live.settings)
+        live = services.live.require(live.id)  # it may have gone meanwhile
         services.hub.subscribe(call.peer, live.id)
         recorded = live.history()
         turns: Sequence[Turn] = ()
@@ -73,10 +75,11 @@ class ForkHandler:
             model_provider=settings.provider,
             service_tier=settings.service_tier,
             cwd=settings.cwd,
-            runtime_workspace_roots=[settings.cwd],
+            runtime_workspace_roots=list(settings.roots),
             approval_policy=approval_view(settings.approval_policy),
             approvals_reviewer=REVIEWER,
             sandbox=sandbox_view(settings.sandbox_policy),
+            active_permission_profile=profile_view(settings),
             reasoning_effort=settings.effort,
             instruction_sources=sources,
         )

@@ -12,23 +12,35 @@ from protocol.messages.handshake import (
     ServerInstance,
     ServerLimits,
 )
-from server.handlers.pages import ROWS_MAX
-from server.handlers.services import Services
-from server.handlers.sizes import PAGE_BYTES_MAX
-from server.handlers.turns import INPUT_CHARACTERS_MAX
+from server.handlers.identity import ServerIdentity
+from server.handlers.sizes import INPUT_CHARACTERS_MAX, PAGE_BYTES_MAX, ROWS_MAX
+from server.in_force import SettingsInForce
 from server.wire.dispatch import Call
+from server.wire.hub import Hub
+from server.wire.limits import WireLimits
 from server.wire.peer import Introduction, Peer
+from state.home import Home
 
 CONFIG_WARNINGS_MAX = 20
 _PRINTABLE = range(0x20, 0x7F)
 
 
 class HandshakeHandlers:
-    """Answers the first request of every connection."""
+    """Answers the first request of every connection, with what a server's front has alone."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        wire = services.wire
+    def __init__(
+        self,
+        *,
+        home: Home,
+        identity: ServerIdentity,
+        in_force: SettingsInForce,
+        hub: Hub,
+        wire: WireLimits,
+    ) -> None:
+        self._home = home
+        self._identity = identity
+        self._in_force = in_force
+        self._hub = hub
         self._limits = ServerLimits(
             frame_bytes_max=wire.frame_bytes_max,
             reply_bytes_max=wire.outbox_bytes_max,
@@ -47,7 +59,7 @@ class HandshakeHandlers:
                 "Must be a valid HTTP header value."
             )
         wanted = params.capabilities or InitializeCapabilities()
-        identity = self._services.identity
+        identity = self._identity
         identity.welcome(client.name)
         call.peer.introduce(
             Introduction(
@@ -60,7 +72,7 @@ class HandshakeHandlers:
         call.after_reply(lambda: self._tell_faults(call.peer))
         return InitializeResult(
             user_agent=identity.user_agent(client.name, client.version),
-            codex_home=str(self._services.state.home.root),
+            codex_home=str(self._home.root),
             platform_family="windows" if sys.platform == "win32" else "unix",
             platform_os="macos" if sys.platform == "darwin" else sys.platform,
             memoryd=ServerInstance(
@@ -73,7 +85,7 @@ class HandshakeHandlers:
 
     def _tell_faults(self, peer: Peer) -> None:
         """What in the configuration does not do what its writer may expect, as in the original."""
-        for one in self._services.settings.warnings[:CONFIG_WARNINGS_MAX]:
+        for one in self._in_force.settings.warnings[:CONFIG_WARNINGS_MAX]:
             start = {"line": one.line or 1, "column": 1}
             warning = ConfigWarning(
                 summary=one.message,
@@ -81,4 +93,4 @@ class HandshakeHandlers:
                 path=None if one.path is None else str(one.path),
                 range=None if one.line is None else {"start": start, "end": start},
             )
-            self._services.hub.tell(peer, methods.CONFIG_WARNING, warning, thread_id=None)
+            self._hub.tell(peer, methods.CONFIG_WARNING, warning, thread_id=None)

@@ -48,7 +48,9 @@ class IdleThreads:
             if thread_id in quiet
         }  # fmt: skip
         for live in loaded:
-            if live.id not in quiet:
+            # Letting go of the one before took time, in which a client may have come.
+            if live.id not in quiet or live.busy or self._hub.subscribers(live.id):
+                self._quiet_since_ms.pop(live.id, None)
                 continue
             # A turn that came and went between two looks counts as well.
             since = max(self._quiet_since_ms.get(live.id, now_ms), live.draft.updated_at_ms)

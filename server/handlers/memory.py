@@ -7,6 +7,7 @@ from pathlib import Path
 from memory_read.instructions import raw_summary
 from memory_write.phase2.verify import summary_findings
 from memory_write.recipes import V2
+from protocol import methods
 from protocol.base import EmptyResult
 from protocol.errors import out_of_range, refused
 from protocol.messages.memory import (
@@ -16,7 +17,7 @@ from protocol.messages.memory import (
     MemoryStatusResult,
     ResetParams,
 )
-from protocol.messages.threads import ThreadIdParams
+from protocol.messages.threads import ThreadIdParams, ThreadNameUpdated
 from server.handlers.identities import thread_id_of
 from server.handlers.lookup import Lookup
 from server.handlers.services import Services
@@ -60,7 +61,7 @@ class MemoryHandlers:
         if found.ephemeral:
             raise refused(f"ephemeral thread does not support metadata updates: {thread_id}")
         if found.live is not None:
-            await found.live.set_memory_mode(params.mode)
+            await found.live.memory.set_mode(params.mode)
             if params.memory_use is not None:
                 await found.live.memory.set_use(params.memory_use)
         else:
@@ -75,6 +76,14 @@ class MemoryHandlers:
                     thread_id=thread_id,
                     mode=params.mode,
                     now_ms=state.clock.now_ms(),
+                )
+        if found.row.name is not None:
+            now = await self._lookup.find(thread_id)
+            if now is not None and now.row.name is None:  # it is private now
+                gone = ThreadNameUpdated(thread_id=thread_id, thread_name=None)
+                hub = self._services.hub
+                call.after_reply(
+                    lambda: hub.publish(methods.THREAD_NAME_UPDATED, gone, thread_id=thread_id)
                 )
         lanes = self._services.lanes
         # What has to go is withheld from every reader by now; the files follow behind the reply.

@@ -10,6 +10,7 @@ from server.handlers.services import Services
 from server.wire.dispatch import Call
 from state.errors import RolloutMissing
 from state.rollouts.history import read_history
+from state.stores.private_rows import is_private
 from state.stores.withdrawal import outside_source
 
 NO_TURN = "no_turn"
@@ -35,7 +36,7 @@ class MemoryReportHandler:
             source = await outside_source(read, thread_id)
         version = services.settings.memory.version if live is None else live.settings.memory_version
         told = told or MemoryReport(injected=False, reason=NO_TURN, version=version)
-        private = not row.use_memories and row.memory_mode != "enabled"
+        private = is_private(row)
         sees = row.use_memories if live is None else live.settings.use_memories
         return MemoryReportResult(
             thread_id=thread_id,

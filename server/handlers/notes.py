@@ -234,8 +234,11 @@ def _lines(memory: MemorySnapshot, path: str, first: int, last: int, base: str |
     place = _place(path, first, last)
     said = () if text is None else _statements(text)
     if not said:
-        what = "is no line of memory" if text is None else "states nothing that could be corrected"
-        raise refused(f"{place} {what}", {"kind": "memoryNotFound", "retryable": False})
+        what = "is no line of memory" if text is None else "states nothing to correct"
+        raise refused(
+            f"{place} {what}; take a line that a search names",
+            {"kind": "memoryNotFound", "retryable": False},
+        )
     newest = _newest_correction(memory, place, said)
     after = None if newest is None else newest.path.rpartition("/")[2]
     return _Target(name=place, statements=said, after=after)

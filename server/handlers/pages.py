@@ -14,12 +14,11 @@ from protocol.base import SortDirection
 from protocol.errors import WireError, refused
 from protocol.messages.threads import ItemEntry, ItemsPage, TurnsPage
 from protocol.messages.turns import ItemsView, Turn
-from server.handlers.sizes import PAGE_BYTES_MAX, fitting_rows
+from server.handlers.sizes import PAGE_BYTES_MAX, ROWS_MAX, fitting_rows
 from server.handlers.views import item_view, turn_view
 from state.rollouts.items import RecordedItem, RecordedTurn
 
 ROWS_DEFAULT = 25
-ROWS_MAX = 100
 ITEMS_FEW = 16
 """So many items of a turn are shown without a look whether they fit."""
 Scope = Literal["turns", "items", "turnItems"]

@@ -29,7 +29,6 @@ from protocol.messages.threads import (
 from server.handlers.identities import thread_id_of
 from server.handlers.lookup import Found, Lookup
 from server.handlers.pages import (
-    ROWS_MAX,
     Cursor,
     Scope,
     items_page,
@@ -39,7 +38,7 @@ from server.handlers.pages import (
     turns_page,
 )
 from server.handlers.services import Services
-from server.handlers.sizes import fitting_rows
+from server.handlers.sizes import ROWS_MAX, fitting_rows
 from server.handlers.stored_turns import StoredTurns
 from server.handlers.views import stored_thread
 from server.wire.dispatch import Call

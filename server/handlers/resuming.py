@@ -21,6 +21,7 @@ from server.handlers.settings_views import (
     approval_view,
     change_of_thread,
     collaboration_view,
+    profile_view,
     sandbox_view,
 )
 from server.handlers.threads import absolute, instruction_sources
@@ -55,13 +56,14 @@ class ResumeHandler:
         thread_id = thread_id_of(params.thread_id)
         live = await self._load(thread_id, params)
         sources = await instruction_sources(live.settings)
+        live = services.live.require(thread_id)  # it may have gone, or come anew, meanwhile
         # From here to the reply nothing waits, so what is shown and what is told next join up.
         services.hub.subscribe(call.peer, thread_id)
         recorded = live.history()
         turns: Sequence[Turn] = ()
+        call.after_reply(lambda: tell_usage(services.hub, call.peer, live, recorded))
         if not params.exclude_turns:
             turns = newest_turns(recorded)
-            call.after_reply(lambda: tell_usage(services.hub, call.peer, live, recorded))
             if live.draft.history_mode == "paginated":
                 services.hub.tell(
                     call.peer, methods.DEPRECATION_NOTICE, FULL_HISTORY, thread_id=None
@@ -76,10 +78,11 @@ class ResumeHandler:
             model_provider=settings.provider,
             service_tier=settings.service_tier,
             cwd=settings.cwd,
-            runtime_workspace_roots=[settings.cwd],
+            runtime_workspace_roots=list(settings.roots),
             approval_policy=approval_view(settings.approval_policy),
             approvals_reviewer=REVIEWER,
             sandbox=sandbox_view(settings.sandbox_policy),
+            active_permission_profile=profile_view(settings),
             reasoning_effort=settings.effort,
             instruction_sources=sources,
             collaboration_mode=collaboration_view(settings),
@@ -127,7 +130,7 @@ def tell_usage(hub: Hub, peer: Peer, live: LiveThread, turns: Sequence[RecordedT
         turn_id=TurnId(ended[-1].turn_id),
         total=live.token_total,
         last=live.token_last,
-        context_window=None,
+        context_window=live.window,
     )
     hub.tell(peer, methods.THREAD_TOKEN_USAGE_UPDATED, usage_view(usage), thread_id=live.id)
 

@@ -1,5 +1,6 @@
 """The settings of a thread: from what clients ask for to our values, and back to what they see."""
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypedDict
 
@@ -86,6 +87,7 @@ def change_of_thread(params: ThreadOverrides, *, cwd: str | None) -> SettingsCha
         service_tier=params.service_tier,
         approval_policy=_approval_value(approval),
         sandbox_policy=policy,
+        permission_profile=params.permissions,
         memory=MemoryChange(
             feature=memory.get("enabled"),
             use=memory.get("use_memories"),
@@ -96,6 +98,7 @@ def change_of_thread(params: ThreadOverrides, *, cwd: str | None) -> SettingsCha
         instruction_files=instruction_overrides(params.config),
         instructions=params.base_instructions,
         developer_instructions=params.developer_instructions,
+        workspace_roots=_roots(params.runtime_workspace_roots),
     )
 
 
@@ -109,6 +112,8 @@ def change_of_turn(params: TurnStartParams, *, cwd: str | None) -> SettingsChang
         summary=params.summary,
         approval_policy=_approval_value(params.approval_policy),
         sandbox_policy=_policy_given(params),
+        workspace_roots=_roots(params.runtime_workspace_roots),
+        permission_profile=params.permissions,
     )
 
 
@@ -124,6 +129,7 @@ def change_of_settings(params: SettingsUpdateParams, *, cwd: str | None) -> Sett
         summary=params.summary,
         approval_policy=_approval_value(params.approval_policy),
         sandbox_policy=_policy_given(params),
+        permission_profile=params.permissions,
     )
 
 
@@ -186,10 +192,11 @@ def settings_view(settings: inputs.ThreadSettings) -> ThreadSettings:
     """The settings a thread runs with, as clients see them."""
     return ThreadSettings(
         cwd=settings.cwd,
-        environments=environment_view(settings.cwd),
+        environments=environment_view(settings.cwd, settings.roots),
         approval_policy=approval_view(settings.approval_policy),
         approvals_reviewer=REVIEWER,
         sandbox_policy=sandbox_view(settings.sandbox_policy),
+        active_permission_profile=profile_view(settings),
         model=settings.model,
         model_provider=settings.provider,
         service_tier=settings.service_tier,
@@ -216,6 +223,15 @@ def sandbox_view(policy: Mapping[str, Any]) -> SandboxPolicy:
     return SANDBOX_POLICY.read(dict(policy)) or ReadOnly()
 
 
+def profile_view(settings: inputs.ThreadSettings) -> dict[str, Any] | None:
+    """The set of permissions that was chosen by its name; None where a sandbox was.
+
+    A client that chose one takes no input before it is told that name.
+    """
+    name = settings.permission_profile
+    return None if name is None else {"id": name, "extends": None}
+
+
 def _policy_given(params: TurnStartParams | SettingsUpdateParams) -> Mapping[str, Any] | None:
     """The sandbox that a client asks for, as a whole or by the name of a profile."""
     policy = params.sandbox_policy
@@ -238,6 +254,12 @@ def _policy_of_profile(
         known = ", ".join(f"`{one}`" for one in POLICY_OF_PROFILE)
         raise refused(f"unknown permissions profile `{profile[:100]}`, expected one of {known}")
     return sandbox_view({"type": kind}).to_wire()
+
+
+def _roots(given: list[str] | None) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    return tuple(dict.fromkeys(os.path.normpath(one) for one in given))
 
 
 def _one_of(config: Mapping[str, Any] | None, key: str, known: Iterable[str]) -> Any:

@@ -16,6 +16,10 @@ PAGE_BYTES_MAX = 56 * 1024
 """What the rows of one page may take together; the rest is for what stands around them."""
 ITEM_BYTES_MAX = 48 * 1024
 """What one item may take, so that it fits into every frame that carries it."""
+ROWS_MAX = 100
+"""Rows of one page at most."""
+INPUT_CHARACTERS_MAX = 1_048_576
+"""What the texts of one turn's input may have together."""
 PREVIEW_CHARACTERS_MAX = 1_000
 DELTA_CHARACTERS_MAX = 8 * 1024
 _TEXT_CHARACTERS_FIRST = 32 * 1024

@@ -1,4 +1,7 @@
-"""Binds every method of the list to its handler; one without a handler stops the start."""
+"""Binds every method of the list to its handler; one without a handler stops the start.
+
+Only `initialize` is not among them: the front answers it before all this is loaded.
+"""
 
 from protocol import methods
 from server.handlers.archiving import ArchiveHandlers
@@ -8,7 +11,6 @@ from server.handlers.commands import CommandHandlers
 from server.handlers.config import ConfigHandlers
 from server.handlers.exchange import ExchangeHandlers
 from server.handlers.forking import ForkHandler
-from server.handlers.handshake import HandshakeHandlers
 from server.handlers.learning import LearningHandlers
 from server.handlers.mcp import McpHandlers
 from server.handlers.memory import MemoryHandlers
@@ -17,6 +19,7 @@ from server.handlers.notes import NoteHandlers
 from server.handlers.overview import OverviewHandler
 from server.handlers.reading import ReadingHandlers
 from server.handlers.resuming import ResumeHandler
+from server.handlers.reviewing import ReviewHandler
 from server.handlers.search import SearchHandler
 from server.handlers.services import Services
 from server.handlers.terminals import TerminalHandlers
@@ -44,7 +47,6 @@ def bindings(services: Services) -> Bindings:
     commands = CommandHandlers(services)
     terminals = TerminalHandlers(services)
     return table(
-        Bound(methods.INITIALIZE, HandshakeHandlers(services).initialize),
         Bound(methods.THREAD_START, threads.start),
         Bound(methods.THREAD_RESUME, ResumeHandler(services).resume),
         Bound(methods.THREAD_LIST, reading.list_threads),
@@ -60,6 +62,7 @@ def bindings(services: Services) -> Bindings:
         Bound(methods.THREAD_METADATA_UPDATE, changes.metadata),
         Bound(methods.THREAD_SETTINGS_UPDATE, changes.settings),
         Bound(methods.THREAD_COMPACT_START, turns.compact),
+        Bound(methods.REVIEW_START, ReviewHandler(services).start),
         Bound(methods.THREAD_ARCHIVE, archive.archive),
         Bound(methods.THREAD_UNARCHIVE, archive.unarchive),
         Bound(methods.THREAD_DELETE, archive.delete),

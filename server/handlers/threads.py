@@ -29,6 +29,7 @@ from server.handlers.settings_views import (
     approval_view,
     change_of_thread,
     memory_overrides,
+    profile_view,
     sandbox_view,
 )
 from server.handlers.tool_specs import client_tools
@@ -37,6 +38,7 @@ from server.wire.dispatch import Call
 from state.errors import RolloutMissing
 from state.ids import ThreadId
 from state.policy.redaction import redact
+from state.stores.private_rows import is_private, set_name
 
 NAME_CHARACTERS_MAX = 1_000
 
@@ -81,10 +83,11 @@ class ThreadHandlers:
             model_provider=settings.provider,
             service_tier=settings.service_tier,
             cwd=settings.cwd,
-            runtime_workspace_roots=[settings.cwd],
+            runtime_workspace_roots=list(settings.roots),
             approval_policy=approval_view(settings.approval_policy),
             approvals_reviewer=REVIEWER,
             sandbox=sandbox_view(settings.sandbox_policy),
+            active_permission_profile=profile_view(settings),
             reasoning_effort=settings.effort,
             instruction_sources=await instruction_sources(settings),
         )
@@ -115,11 +118,17 @@ class ThreadHandlers:
         if not name:
             raise refused("thread name must not be empty")
         found = await self._stored(thread_id)
+        if is_private(found.row):
+            raise refused(
+                f"thread {thread_id} is private, so lists show no words of it and it takes no "
+                "name; `thread/memoryMode/set` ends that",
+                {"kind": "privateThread", "threadId": thread_id},
+            )
         if found.live is not None:
             await found.live.rename(name)
         else:
             async with services.state.database.writing() as tx:
-                await services.state.threads.set_name(tx, thread_id, name)
+                await set_name(tx, services.state.threads, thread_id, name)
         updated = ThreadNameUpdated(thread_id=thread_id, thread_name=name)
         call.after_reply(
             lambda: services.hub.publish(methods.THREAD_NAME_UPDATED, updated, thread_id=thread_id)

@@ -20,12 +20,11 @@ from server.handlers.identities import thread_id_of
 from server.handlers.lookup import telling_disk_faults
 from server.handlers.services import Services
 from server.handlers.settings_views import change_of_turn
+from server.handlers.sizes import INPUT_CHARACTERS_MAX
 from server.handlers.threads import absolute
 from server.handlers.views import running_turn
 from server.wire.dispatch import Call
 from state.ids import ThreadId
-
-INPUT_CHARACTERS_MAX = 1_048_576
 
 
 class TurnHandlers:
@@ -54,7 +53,7 @@ class TurnHandlers:
         match admitted:
             case Admitted():
                 call.after_reply(admitted.begin)
-                await _kept(live.id, admitted)
+                await kept(live.id, admitted)
                 return TurnStartResult(turn=running_turn(admitted.turn_id))
             case inputs.Refused():
                 raise refusal_of(live.id, admitted)
@@ -77,7 +76,7 @@ class TurnHandlers:
         admitted = live.steer(given, expected_turn_id=params.expected_turn_id)
         match admitted:
             case Admitted():
-                await _kept(live.id, admitted)
+                await kept(live.id, admitted)
                 return TurnSteerResult(turn_id=admitted.turn_id)
             case inputs.Refused():
                 raise _not_steerable(live.id, admitted, params.expected_turn_id)
@@ -90,9 +89,7 @@ class TurnHandlers:
         if services.draining():
             raise draining()
         live = services.live.require(thread_id_of(params.thread_id))
-        if not live.has_history:
-            raise refused(f"thread {live.id} has no history yet, so there is nothing to compact")
-        admitted = live.compact()
+        admitted = live.ordered("compact")
         match admitted:
             case Admitted():
                 call.after_reply(admitted.begin)
@@ -117,7 +114,7 @@ class TurnHandlers:
         return EmptyResult()
 
 
-async def _kept(thread_id: ThreadId, admitted: Admitted) -> None:
+async def kept(thread_id: ThreadId, admitted: Admitted) -> None:
     """What is acknowledged is in the thread's file, whatever becomes of this process.
 
     Raises: WireError, StateError.
@@ -127,7 +124,14 @@ async def _kept(thread_id: ThreadId, admitted: Admitted) -> None:
 
 
 def _check_size(given: Sequence[UserInput]) -> None:
-    characters = sum(len(one.text) for one in given if isinstance(one, TextInput))
+    check_characters(sum(len(one.text) for one in given if isinstance(one, TextInput)))
+
+
+def check_characters(characters: int) -> None:
+    """So much text goes into one turn, and no more.
+
+    Raises: WireError.
+    """
     if characters > INPUT_CHARACTERS_MAX:
         raise out_of_range(
             f"Input exceeds the maximum length of {INPUT_CHARACTERS_MAX} characters.",
@@ -196,8 +200,8 @@ def _not_steerable(thread_id: str, refusal: inputs.Refused, turn_id: str) -> Wir
             )
             return refused(sentence, data | {"idle": False})
         case "not steerable":
-            info = {"activeTurnNotSteerable": {"turnKind": "compact"}}
-            sentence = "cannot steer a compact turn"
+            info = {"activeTurnNotSteerable": {"turnKind": refusal.turn_kind}}
+            sentence = f"cannot steer a {refusal.turn_kind} turn"
             return refused(sentence, data | {"idle": False, "codexErrorInfo": info})
         case "busy" | "full" | "closing":
             return refusal_of(thread_id, refusal)

@@ -132,9 +132,10 @@ def status_view(status: ThreadStatus) -> WireStatus:
 NOT_LOADED = InactiveStatus(type="notLoaded")
 
 
-def environment_view(cwd: str) -> list[ThreadEnvironment]:
+def environment_view(cwd: str, roots: Sequence[str]) -> list[ThreadEnvironment]:
     """The one place where a thread of ours works: this machine."""
-    return [ThreadEnvironment(environment_id="local", cwd=cwd, runtime_workspace_roots=[cwd])]
+    here = ThreadEnvironment(environment_id="local", cwd=cwd, runtime_workspace_roots=list(roots))
+    return [here]
 
 
 def stored_thread(
@@ -169,7 +170,7 @@ def stored_thread(
         thread_source=None if row.thread_source is None else _word(row.thread_source),
         git_info=_git(row),
         name=row.name,
-        environments=None if status is None else environment_view(row.cwd),
+        environments=None if status is None else environment_view(row.cwd, (row.cwd,)),
         turns=list(turns),
     )
 
@@ -190,7 +191,7 @@ def draft_thread(
             "ephemeral": ephemeral,
             "path": None if ephemeral else shown.path,
             "cwd": settings.cwd,
-            "environments": environment_view(settings.cwd),
+            "environments": environment_view(settings.cwd, settings.roots),
             "model": settings.model,
             "model_provider": settings.provider,
             "reasoning_effort": settings.effort,

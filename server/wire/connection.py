@@ -1,7 +1,8 @@
 """The life of one connection: read, tell what it is, start a task, read on.
 
 Invariant: the read loop waits for the client alone, never for a handler, and the writer is the
-only task that waits for the client's reading. What a connection started does not outlive it.
+only task that waits for the client's reading. What a connection started does not outlive it. Of a
+server that is not whole yet nothing is refused as too much: reading pauses until it is.
 """
 
 import asyncio
@@ -9,7 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from protocol.errors import cancelled, overloaded
+from protocol.errors import cancelled, framed_by_headers, overloaded
 from protocol.jsonrpc import (
     Malformed,
     Notification,
@@ -17,6 +18,7 @@ from protocol.jsonrpc import (
     RequestId,
     Response,
     error_reply,
+    is_header,
     parse_frame,
 )
 from protocol.methods import CANCEL_REQUEST, INITIALIZE
@@ -24,7 +26,15 @@ from server.wire.dispatch import Dispatcher
 from server.wire.hub import Hub
 from server.wire.limits import WireLimits
 from server.wire.peer import Peer
-from server.wire.transport import GOING_AWAY, NORMAL, Ending, PeerGone, Refused, Transport
+from server.wire.transport import (
+    GOING_AWAY,
+    NORMAL,
+    TOO_SLOW,
+    Ending,
+    PeerGone,
+    Refused,
+    Transport,
+)
 
 Connect = Callable[[Transport], Awaitable[None]]
 """What a listener does with each client: `serve_connection` with all but the first bound."""
@@ -60,6 +70,10 @@ async def serve_connection(
             hub.detach(peer)
             await _stopped(reader, writer, closing, *requests.stop())
             ending = peer.ending or farewell
+            if ending.code == TOO_SLOW:
+                # A byte stream has no place for it, and whoever runs the server should know.
+                log = logging.getLogger(__name__)
+                log.warning("a %s client was closed: %s", transport.kind, ending.reason)
             await transport.close(ending.code, ending.reason)
 
 
@@ -114,9 +128,12 @@ class _Requests:
 
     async def begin(self, request: Request) -> None:
         """Start a request in a task of its own, or answer that there are too many."""
-        if len(self._running) >= self._limits.requests_in_flight_max:
+        if self._are_enough():
+            if self._dispatcher.opening:
+                # That none of them could end yet is no overload; the first that does makes room.
+                await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
             await asyncio.sleep(0)
-        if len(self._running) >= self._limits.requests_in_flight_max:
+        if self._are_enough():
             self._peer.send(error_reply(request.id, overloaded()), lossless=True)
             return
         task = asyncio.create_task(self._run(request, self._handshake))
@@ -134,7 +151,9 @@ class _Requests:
                 task.cancel()
 
     async def finish(self, seconds: float) -> None:
-        """Wait that long for those under way."""
+        """Wait that long for those under way, from when the server can answer them."""
+        if self._running:
+            await self._dispatcher.settled()
         if self._running:
             await asyncio.wait(self._running, timeout=seconds)
 
@@ -144,6 +163,11 @@ class _Requests:
         for task in running:
             task.cancel()
         return running
+
+    def _are_enough(self) -> bool:
+        """Whether a further one may find no room for its reply: the fewer, the more waits."""
+        free = 1 - self._peer.fill
+        return len(self._running) + 1 > self._limits.requests_in_flight_max * free
 
     async def _run(self, request: Request, handshake: asyncio.Task[None] | None) -> None:
         if handshake is not None and not handshake.done():
@@ -167,6 +191,9 @@ async def _read(transport: Transport, peer: Peer, requests: _Requests) -> None:
         count += 1
         if count % _BURST == 0:
             await asyncio.sleep(0)
+        if count == 1 and not isinstance(message, Refused) and is_header(message):
+            # Only the first one tells the framing; further down it is a text that does not parse.
+            message = Refused(error=framed_by_headers(), ends=True)
         if isinstance(message, Refused):
             peer.send(message.reply, lossless=True)
             if message.ends:

@@ -1,11 +1,15 @@
 """From a request to its one reply.
 
+`initialize` is answered from the start; what else a client asks waits, in its order, until the
+table of handlers was joined.
+
 The order of checks is fixed: decode, initialised, experimental, handler. Whatever a handler raises
 ends here: an error with a place in the table of failures becomes that wire error, any other one an
 incident number, and its text stays in the log. The library that dispatches would send it, so it
 never sees an exception of ours.
 """
 
+import asyncio
 import inspect
 import logging
 import secrets
@@ -66,23 +70,23 @@ class Bound(Generic[P, R]):
     call: Callable[[Call, P], Awaitable[R]]
 
 
-_Handler = Callable[[Call, Any], Awaitable[WireModel]]
+Handler = Callable[[Call, Any], Awaitable[WireModel]]
 """A bound function; that its parameters fit was checked by decoding, and by its `Bound`."""
 
-Bindings = Mapping[str, _Handler]
+Bindings = Mapping[str, Handler]
 
 
 def table(*bounds: Bound[Any, Any]) -> Bindings:
-    """Every method with its handler.
+    """Every method but `initialize` with its handler.
 
     Raises: ValueError if a method has none, or two, or is not in the list.
     """
-    handlers: dict[str, _Handler] = {}
+    handlers: dict[str, Handler] = {}
     for bound in bounds:
         if bound.method.name in handlers:
             raise ValueError(f"method {bound.method.name} is bound twice")
         handlers[bound.method.name] = bound.call
-    listed = {method.name for method in CLIENT_METHODS}
+    listed = {method.name for method in CLIENT_METHODS if method is not INITIALIZE}
     if unbound := sorted(listed - handlers.keys()):
         raise ValueError(f"methods without a handler: {', '.join(unbound)}")
     if unlisted := sorted(handlers.keys() - listed):
@@ -93,10 +97,30 @@ def table(*bounds: Bound[Any, Any]) -> Bindings:
 class Dispatcher:
     """Answers requests; holds nothing but its table."""
 
-    def __init__(self, bindings: Bindings, *, failures: Failures, limits: WireLimits) -> None:
-        self._failures = failures
+    def __init__(self, initialize: Handler, *, limits: WireLimits) -> None:
+        self._initialize = initialize
         self._limits = limits
-        self._dispatch = _library_dispatch(bindings)
+        self._failures: Failures = _nothing_known
+        self._dispatch: _Dispatch | None = None
+        self._settled = asyncio.Event()
+
+    def join(self, bindings: Bindings, failures: Failures) -> None:
+        """Answer every request from now on, those first that wait."""
+        self._dispatch, self._failures = _library_dispatch(bindings), failures
+        self._settled.set()
+
+    def close(self) -> None:
+        """Whoever still waits for the table waits in vain, and is told."""
+        self._settled.set()
+
+    @property
+    def opening(self) -> bool:
+        """Whether requests still wait for the table."""
+        return not self._settled.is_set()
+
+    async def settled(self) -> None:
+        """Wait until the table was joined, or never will be."""
+        await self._settled.wait()
 
     async def answer(self, peer: Peer, request: Request) -> None:
         """Put exactly one reply into the peer's outbox, then do what follows it."""
@@ -118,7 +142,7 @@ class Dispatcher:
             if not call.peer.experimental and method is not INITIALIZE:
                 if refusal := experimental_refusal(method, request.params):
                     raise refusal
-            result = await self._dispatch(method.name, call, params)
+            result = await self._result(method, call, params)
         except WireError as error:
             return error_reply(request.id, error)
         except Exception as error:  # the net of the request
@@ -138,6 +162,25 @@ class Dispatcher:
                 errors.failed(f"the reply is longer than {size} bytes; ask for less at a time"),
             )
         return reply
+
+    async def _result(
+        self, method: Method, call: Call, params: RequestParams | StrictParams
+    ) -> WireModel:
+        """What the handler of a method says.
+
+        Raises: WireError, and whatever the handler raises.
+        """
+        if method is INITIALIZE:
+            return await self._initialize(call, params)
+        await self._settled.wait()
+        if self._dispatch is None:
+            raise errors.failed("the server could not start; its log says why")
+        return await self._dispatch(method.name, call, params)
+
+
+def _nothing_known(error: Exception) -> WireError | None:
+    """Of errors before the table was joined: `initialize` fails with those of the wire alone."""
+    return None
 
 
 def _check_initialized(peer: Peer, method: Method) -> None:
@@ -176,7 +219,7 @@ def _library_dispatch(bindings: Bindings) -> _Dispatch:
     from jsonrpcserver import Success, async_dispatch_to_response
     from jsonrpcserver.result import Result
 
-    def bind(handler: _Handler) -> Callable[["_Invocation"], Awaitable[Result]]:
+    def bind(handler: Handler) -> Callable[["_Invocation"], Awaitable[Result]]:
         async def method(invocation: "_Invocation", /) -> Result:
             try:
                 invocation.result = await handler(invocation.call, invocation.params)

@@ -27,13 +27,15 @@ from protocol.errors import PARSE_ERROR, WireError
 from server.wire.auth import AuthPolicy, NoAuth, is_foreign_host, refusal
 from server.wire.connection import Connect, Connections
 from server.wire.limits import WireLimits
-from server.wire.sockets import bind_tcp, bind_unix, is_loopback, remove_unix
-from server.wire.transport import PeerGone, Refused, TransportKind
+from server.wire.sockets import bind_tcp, bind_unix, is_loopback, remove_unix, unconfirmed_s
+from server.wire.transport import TOO_SLOW, PeerGone, Refused, TransportKind
 from state.clock import Clock
 
 _BINARY = b"\0 binary frame"
 """Stands for the content of a binary frame, which nobody looks at."""
 _REASON_BYTES_MAX = 120
+_LOOK_S = 1.0
+"""Between two looks at what the other machine has confirmed, while something is under way."""
 _READING = ("GET", "HEAD")
 _OK, _BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN, _NOT_ALLOWED = 200, 400, 401, 403, 405
 _UNAVAILABLE = 503
@@ -272,20 +274,36 @@ def _frames_protocol(limits: WireLimits) -> type[asyncio.Protocol]:
     """uvicorn's WebSocket protocol with our limits in it."""
 
     class Frames(_Frames):
-        close_s = limits.close_s
+        close_s, slow_close_s = limits.close_s, limits.slow_close_s
+        unreachable_s = limits.unreachable_s
 
     return Frames
 
 
 class _Frames(WebSocketsSansIOProtocol):
-    """uvicorn's protocol, without its three costs for us.
+    """uvicorn's protocol, without its four costs for us.
 
     Text is passed on as bytes, so that invalid UTF-8 is a parse error like any other and not the
-    end of the connection; the frames of a batch make one write; and a peer that does not read can
-    be closed, where uvicorn would wait for it without end.
+    end of the connection; the frames of a batch make one write; a peer that does not read can
+    be closed, where uvicorn would wait for it without end; and a machine that is gone is told from
+    a client that is slow, which may take its time to answer a ping.
     """
 
     close_s: float
+    slow_close_s: float
+    unreachable_s: float
+
+    def connection_made(self, transport: Any) -> None:
+        """Watch from the start whether the other machine is there."""
+        super().connection_made(transport)
+        self._watcher: asyncio.TimerHandle | None = None
+        self._socket = transport.get_extra_info("socket")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Watch no more."""
+        if self._watcher is not None:
+            self._watcher.cancel()
+        super().connection_lost(exc)
 
     def send_receive_event_to_app(self) -> None:
         """Pass a complete message on."""
@@ -305,13 +323,34 @@ class _Frames(WebSocketsSansIOProtocol):
             for frame in message["frames"]:
                 self.conn.send_text(frame)
             self.transport.write(b"".join(self.conn.data_to_send()))
+            self._watch()
         else:
             await super().send(message)
+
+    def send_keepalive_ping(self) -> None:
+        """Ask the client, and watch whether its machine gets the question."""
+        super().send_keepalive_ping()
+        self._watch()
 
     def keepalive_timeout(self) -> None:
         """The peer does not answer pings: it is cut, or its full buffer would keep it for ever."""
         super().keepalive_timeout()
         self.transport.abort()
+
+    def _watch(self) -> None:
+        """Look after a moment whether what was sent has come to the other machine."""
+        if self._watcher is None:
+            self._watcher = self.loop.call_later(_LOOK_S, self._look)
+
+    def _look(self) -> None:
+        self._watcher = None
+        silent_s = unconfirmed_s(self._socket)
+        if silent_s is None:
+            return
+        if silent_s >= self.unreachable_s:
+            self.transport.abort()
+        else:
+            self._watch()
 
     def _say_close(self, code: int, reason: str) -> None:
         if self.close_sent or self.disconnected or self.transport.is_closing():
@@ -322,7 +361,8 @@ class _Frames(WebSocketsSansIOProtocol):
         if self.read_paused:
             self.read_paused = False
             self.transport.resume_reading()
-        self.close_timer = self.loop.call_later(self.close_s, self.transport.abort)
+        patience_s = self.slow_close_s if code == TOO_SLOW else self.close_s
+        self.close_timer = self.loop.call_later(patience_s, self.transport.abort)
 
 
 def _is_no_refusal(record: logging.LogRecord) -> bool:

@@ -8,9 +8,10 @@ import itertools
 from collections.abc import Iterable
 
 from protocol.base import WireModel
+from protocol.jsonrpc import Response
 from protocol.messages.approvals import ServerRequestResolved
-from protocol.messages.handshake import ServerLagged
-from protocol.methods import SERVER_LAGGED, SERVER_REQUEST_RESOLVED, NotificationType
+from protocol.messages.handshake import ServerLagged, Warning
+from protocol.methods import SERVER_LAGGED, SERVER_REQUEST_RESOLVED, WARNING, NotificationType
 from server.wire.encoding import notification_frame
 from server.wire.limits import WireLimits
 from server.wire.peer import Peer
@@ -45,7 +46,7 @@ class Hub:
             kind,
             limits=self._limits,
             marker=self._lag_marker,
-            answered=self.questions.answer,
+            answered=self._answered,
         )
         self._peers[peer.id] = peer
         return peer
@@ -110,6 +111,10 @@ class Hub:
             audience = self._listeners.get(thread_id, {}).values()
         self._offer(list(audience), notification, params, thread_id=thread_id)
 
+    def tell_all(self, notification: NotificationType, params: WireModel) -> None:
+        """Offer to everyone a notification that is usually about one thread."""
+        self._offer(self.peers, notification, params, thread_id=None)
+
     def tell(
         self,
         peer: Peer,
@@ -138,6 +143,16 @@ class Hub:
                     notification.name, params, emitted_at_ms=self._clock.now_ms()
                 )
             peer.send(frame, lossless=notification.lossless, thread_id=thread_id)
+
+    def _answered(self, peer: Peer, response: Response) -> None:
+        thread_id = self.questions.answer(peer, response)
+        if thread_id is not None:
+            message = (
+                f"the answer to request {response.id} came too late and changed nothing: "
+                "another client answered first, or the request was taken back"
+            )
+            late = Warning(thread_id=thread_id, message=message)
+            self.tell(peer, WARNING, late, thread_id=thread_id)
 
     def _heard_by(self, thread_id: ThreadId) -> list[Peer]:
         return list(self._listeners.get(thread_id, {}).values())

@@ -22,18 +22,25 @@ class WireLimits:
     connections_max: int = 512
     """Clients attached to one listener; a further one is refused."""
     requests_in_flight_max: int = 128
-    """Requests of one peer under way; more are answered as overload."""
+    """Requests of one peer under way while its outbox is empty, each with an equal part of it for
+    its reply; more, or as many as have no part left, are answered as overload."""
     questions_max: int = 64
     """Our own requests that wait for one peer's answer."""
     question_deadline_s_max: float | None = None
     """No question waits longer than that, whatever its own time; None leaves each its own."""
+    late_answers_max: int = 256
+    """Settled questions whose late answers are told from answers to nothing."""
     lag_markers_max: int = 64
     """Threads that are named one by one in lag markers; further ones share a marker."""
     farewell_s: float = 1.5
     """How long a leaving peer's requests may go on, and then how long its outbox may empty."""
     close_s: float = 2.0
     """How long a closed WebSocket may take to say goodbye before it is cut."""
-    ping_interval_s: float = 12.0
+    slow_close_s: float = 30.0
+    """The same for one that was closed as too slow, which may wake and read why."""
+    ping_interval_s: float = 10.0
     """Time between two questions whether a WebSocket peer is alive."""
     ping_timeout_s: float = 15.0
     """Time for its answer; with the interval under the 30 s after which a dead peer is freed."""
+    unreachable_s: float = 7.0
+    """How long the other machine may confirm no packet before its WebSocket is cut, in seconds."""

@@ -8,13 +8,12 @@ import re
 
 import orjson
 
-from protocol.errors import INVALID_REQUEST, PARSE_ERROR, WireError
+from protocol.errors import INVALID_REQUEST, WireError
 from protocol.jsonrpc import RequestId
 from server.wire.limits import WireLimits
 from server.wire.transport import Refused
 
 _HEAD_BYTES = 4096
-_HEADER = re.compile(rb"\s*content-(length|type)\s*:", re.IGNORECASE)
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+|\s+')
 _INTEGER = re.compile(rb"-?\d{1,19}")
 
@@ -26,7 +25,6 @@ class LineCutter:
         self._limits = limits
         self._partial = bytearray()
         self._skipped: int | None = None
-        self._first = True
         self._over = False
 
     def feed(self, chunk: bytes) -> list[bytes | Refused]:
@@ -72,18 +70,11 @@ class LineCutter:
         """The current line is complete."""
         if self._skipped is not None:
             self._skipped = None
-            self._first = False
             return
         line = bytes(self._partial)
         self._partial.clear()
-        if not line.strip():
-            return
-        if self._first and _HEADER.match(line):
-            self._over = True
-            ready.append(Refused(error=_header_framing(), ends=True))
-            return
-        self._first = False
-        ready.append(line)
+        if line.strip():
+            ready.append(line)
 
 
 def leading_id(head: bytes) -> RequestId | None:
@@ -114,10 +105,3 @@ def _id(token: bytes) -> RequestId | None:
 def _too_long(limits: WireLimits) -> WireError:
     size = limits.frame_bytes_max
     return WireError(INVALID_REQUEST, f"Invalid request: the message is longer than {size} bytes")
-
-
-def _header_framing() -> WireError:
-    return WireError(
-        PARSE_ERROR,
-        "Parse error: Content-Length headers are not used here; send one JSON object a line",
-    )

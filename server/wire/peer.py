@@ -85,6 +85,11 @@ class Peer:
         return len(self._outbox)
 
     @property
+    def fill(self) -> float:
+        """How much of its room is taken, in bytes; 1 is all of it."""
+        return self._outbox_bytes / self._limits.outbox_bytes_max
+
+    @property
     def dropped(self) -> int:
         """Messages that it will never get."""
         return self._dropped

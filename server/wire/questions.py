@@ -123,6 +123,8 @@ class Questions:
         self._limits = limits
         self._numbers = itertools.count(0)
         self._open: dict[int, OpenQuestion[Any]] = {}
+        self._over: dict[int, tuple[ThreadId, set[int]]] = {}
+        """Of those settled last, the thread and the clients that had not answered."""
 
     def put(
         self, request: ServerRequest, params: WireModel, *, thread_id: ThreadId, read: Read[T]
@@ -156,24 +158,32 @@ class Questions:
             if question.thread_id == thread_id and question.standing is Standing.OPEN:
                 self._ask(question, peer)
 
-    def answer(self, peer: Peer, response: Response) -> None:
-        """Take a client's answer; one to no question of its is ignored."""
-        question = self._open.get(response.id) if isinstance(response.id, int) else None
-        if question is None or question.asked.pop(peer.id, None) is None:
-            return
+    def answer(self, peer: Peer, response: Response) -> ThreadId | None:
+        """Take a client's answer; the thread of its question if that was decided before.
+
+        One to no question of its, or a second one, is ignored.
+        """
+        if not isinstance(response.id, int):
+            return None
+        question = self._open.get(response.id)
+        if question is None:
+            return self._late(peer, response.id)
+        if question.asked.pop(peer.id, None) is None:
+            return None
         if question.standing is not Standing.OPEN:
-            return
+            return question.thread_id
         if response.error is not None:
             message = str(response.error.get("message") or "the client answered with an error")
             self._refuse(question, peer, message[:500])
-            return
+            return None
         try:
             value = question.read(response.result)
         except Unreadable as unreadable:
             self._refuse(question, peer, str(unreadable)[:500])
-            return
+            return None
         if question.take(Event.ANSWERED):
             question.outcome.set_result(Answered(value))
+        return None
 
     def leave(self, peer: Peer, thread_id: ThreadId | None = None) -> None:
         """Wait no more for a client that is gone, or that listens to a thread no more."""
@@ -192,6 +202,9 @@ class Questions:
             question.timer.cancel()
         if not question.outcome.done():
             question.outcome.cancel()
+        self._over[question.number] = question.thread_id, set(question.asked)
+        if len(self._over) > self._limits.late_answers_max:
+            del self._over[next(iter(self._over))]
         question.asked.clear()
         return True
 
@@ -217,6 +230,13 @@ class Questions:
         question.asked[peer.id] = peer
         frame = question.frame if peer.experimental else question.plain_frame
         peer.send(frame, lossless=True, thread_id=question.thread_id)
+
+    def _late(self, peer: Peer, number: int) -> ThreadId | None:
+        thread_id, unheard = self._over.get(number, (None, set()))
+        if peer.id not in unheard:
+            return None
+        unheard.discard(peer.id)
+        return thread_id
 
     def _refuse(self, question: OpenQuestion[Any], peer: Peer, message: str) -> None:
         question.refusals[peer.id] = message

@@ -10,10 +10,18 @@ import ipaddress
 import os
 import socket
 import stat
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
 _BACKLOG = 512
+# An idle peer's kernel is asked after three seconds and then each second; the fourth question
+# without an answer ends the connection.
+_KEEPALIVE = {"TCP_KEEPIDLE": 3, "TCP_KEEPINTVL": 1, "TCP_KEEPCNT": 4}
+_TCP_INFO = struct.Struct("=8B24I")
+_RETRANSMITS, _UNACKED, _LAST_ACK_MS = 2, 12, 20
+_RETRANSMITS_MIN = 2
+"""Fewer may be one lost packet and no lost machine."""
 _MODE = 0o600
 # The address of a Unix socket holds 108 bytes on Linux and 104 on macOS, with a closing zero.
 _ADDRESS_BYTES_MAX = 100
@@ -35,6 +43,10 @@ def bind_tcp(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         # Accepted sockets inherit it: a reply is never held back to be sent with the next.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in _KEEPALIVE.items():
+            if hasattr(socket, name):
+                listener.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
         listener.bind((host, port))
         listener.listen(_BACKLOG)
         listener.setblocking(False)
@@ -42,6 +54,27 @@ def bind_tcp(host: str, port: int) -> socket.socket:
         listener.close()
         raise AddressRefused(f"cannot listen on {host}:{port}: {error.strerror}") from error
     return listener
+
+
+def unconfirmed_s(connection: socket.socket) -> float | None:
+    """How long the other kernel has confirmed nothing of what is sent again and again, in seconds.
+
+    None while nothing is under way, and where the system does not tell. A client that reads
+    nothing is no such case: its kernel confirms.
+    """
+    if not hasattr(socket, "TCP_INFO") or connection.family == socket.AF_UNIX:
+        return None
+    try:
+        told = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO.size)
+    except OSError:
+        return None  # it is closed already
+    if len(told) < _TCP_INFO.size:
+        return None
+    info = _TCP_INFO.unpack(told)
+    if not info[_UNACKED]:
+        return None
+    sent_again = info[_RETRANSMITS] >= _RETRANSMITS_MIN
+    return float(info[_LAST_ACK_MS]) / 1_000 if sent_again else 0.0
 
 
 def is_loopback(host: str) -> bool:

@@ -1,14 +1,12 @@
 """One client on standard input and output.
 
-Standard output is taken over at the start: the real one is kept for messages alone, and whatever
-prints finds standard error in its place. Descriptors are looked at first, since an event loop
-can watch a pipe, a socket or a terminal, but neither a file nor /dev/null.
+Descriptors are looked at first, since an event loop can watch a pipe, a socket or a terminal, but
+neither a file nor /dev/null.
 """
 
 import asyncio
 import os
 import stat
-import sys
 from typing import Any
 
 from server.wire.connection import Connect
@@ -16,17 +14,6 @@ from server.wire.limits import WireLimits
 from server.wire.streams import Sink, Source, StreamTransport, WriterSink
 
 _STDIN = 0
-_STDOUT = 1
-_STDERR = 2
-
-
-def reserve_stdout() -> int:
-    """Keep standard output for messages; returns its new descriptor, prints land on stderr."""
-    sys.stdout.flush()
-    kept = os.dup(_STDOUT)
-    os.set_inheritable(kept, False)
-    os.dup2(_STDERR, _STDOUT, inheritable=True)
-    return kept
 
 
 class StdioServer:

@@ -37,7 +37,7 @@ class Ending:
     reason: str
 
 
-class PeerGone(Exception):
+class PeerGone(ConnectionError):
     """The other side no longer takes messages."""
 
 

@@ -13,6 +13,7 @@ USER_HOME = "~"
 MEMORY_HOME = "$MEMORYD_HOME"
 FOLDER = "$FOLDER"
 """Before the last name of a project's folder that lies outside of the user's home."""
+_PORTABLE = (f"{USER_HOME}/", f"{FOLDER}/", f"{MEMORY_HOME}/", "git:")
 _ANY_HOME = re.compile(r"(?<![\w.~-])/(?:home|Users)/[^/\s\"'`<>|:;,()\[\]{}\\]+")
 _RECORDED_AT = re.compile(r"(rollout_path(?:: |=))(?=[\w.])")
 _CWD = re.compile(r"^cwd: (/[^\n]+)$|\bcwd=(/[^;,)\n]+)", re.MULTILINE)
@@ -56,6 +57,19 @@ class Portable:
         text = self._known.sub(lambda found: self._called[found[0]], text)
         text = _ANY_HOME.sub(USER_HOME, text)
         return _RECORDED_AT.sub(rf"\1{MEMORY_HOME}/", text)
+
+
+def may_mean(name: str, folder: str) -> bool:
+    """Whether a portable name of a folder may mean that folder of this machine.
+
+    All that is known of what lies elsewhere is what it is called: the last part of both is one.
+    """
+    if name == USER_HOME:
+        return _ANY_HOME.fullmatch(folder) is not None
+    if not name.startswith(_PORTABLE) or folder.startswith(_PORTABLE):
+        return False
+    last = folder.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    return last != "" and last == name.rpartition("/")[2]
 
 
 def folders_of_work(text: str) -> frozenset[str]:

@@ -48,6 +48,7 @@ _MARKS: tuple[tuple[str, str, PartKind], ...] = (
     ("<user_shell_command>", "", PartKind.CONTEXT),
     ("<turn_aborted>", "", PartKind.CONTEXT),
     ("<subagent_notification>", "", PartKind.AGENT),
+    ("<user_action>", "", PartKind.AGENT),  # what a reviewer found, under the user's name
 )
 _AGENTS_FILE = "# agents.md instructions"
 _AGENTS_BODY, _AGENTS_END = "<instructions>", "</instructions>"

@@ -18,6 +18,7 @@ from state.rollouts.recorded import (
     command_line,
     file_changes,
     millis,
+    review_text,
     without_image_bytes,
 )
 
@@ -102,7 +103,7 @@ def _read_event(event: Mapping[str, Any]) -> tuple[str, Body] | None:
         case {"type": "entered_review_mode"}:
             return "enteredReviewMode", {"review": str(event.get("user_facing_hint") or "")}
         case {"type": "exited_review_mode"}:
-            return "exitedReviewMode", {"review": _review_text(event.get("review_output"))}
+            return "exitedReviewMode", {"review": review_text(event.get("review_output"))}
         case {"type": "web_search_end", "query": str(query)}:
             return "webSearch", {"query": query, "action": None}
         case {"type": "patch_apply_end", "changes": dict(changes)}:
@@ -154,11 +155,6 @@ def _flat_change(change: Any) -> Any:
         kind, rest = next(iter(change.items()))
         return {"type": kind, **rest} if isinstance(rest, Mapping) else change
     return change
-
-
-def _review_text(value: Any) -> str:
-    text = value.get("overall_explanation") if isinstance(value, Mapping) else None
-    return text if isinstance(text, str) else ""
 
 
 def _command_of(arguments: Any) -> tuple[str, str]:

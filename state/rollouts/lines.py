@@ -81,10 +81,17 @@ def item_completed(thread_id: str, item: RecordedItem) -> Line:
 
 
 def user_message_lines(
-    thread_id: str, item: RecordedItem, *, response: Mapping[str, Any]
+    thread_id: str,
+    item: RecordedItem,
+    *,
+    response: Mapping[str, Any],
+    kinds: Sequence[str] | None = None,
 ) -> list[Line]:
-    """What the user typed: first as the model sees it, then as clients do."""
-    kinds = [
+    """What the user said: first as the model sees it, then as clients do.
+
+    Without `kinds` all of it was typed.
+    """
+    kinds = kinds or [
         "user.text" if one.get("type") == "input_text" else "user.image"
         for one in response["content"]
     ]

@@ -224,6 +224,30 @@ def _read_tool(item: Body) -> Body:
     return body
 
 
+def _read_entered(item: Body) -> Body:
+    return {"review": item.get("user_facing_hint", item.get("review"))}
+
+
+def _read_exited(item: Body) -> Body:
+    return {"review": review_text(item.get("review_output"))}
+
+
+def review_text(value: Any) -> str:
+    """What a reviewer said, of what is recorded of it; nothing where it was cut short."""
+    text = value.get("overall_explanation") if isinstance(value, Mapping) else None
+    return text if isinstance(text, str) else ""
+
+
+def _write_entered(body: Body) -> Body:
+    hint = body.get("review", "")
+    return {"target": {"type": "custom", "instructions": hint}, "user_facing_hint": hint}
+
+
+def _write_exited(body: Body) -> Body:
+    explained = {"overall_explanation": body.get("review", ""), "overall_correctness": ""}
+    return {"review_output": {"findings": [], "overall_confidence_score": 0.0, **explained}}
+
+
 def _write_user(body: Body) -> Body:
     content = []
     for part in body.get("content", []):
@@ -291,9 +315,13 @@ _READERS: Mapping[str, Callable[[Body], Body]] = {
     "mcpToolCall": _read_tool,
     "dynamicToolCall": _read_tool,
     "webSearch": _read_web_search,
+    "enteredReviewMode": _read_entered,
+    "exitedReviewMode": _read_exited,
 }
 _WRITERS: Mapping[str, Callable[[Body], Body]] = {
     "userMessage": _write_user,
     "agentMessage": _write_agent,
     "reasoning": _write_reasoning,
+    "enteredReviewMode": _write_entered,
+    "exitedReviewMode": _write_exited,
 }

@@ -254,7 +254,7 @@ def find_rollouts(path: Path) -> list[Path]:
     found: set[Path] = set()
     for root in roots:
         for folder, _, names in os.walk(root):
-            found.update(Path(folder, name) for name in names if _is_rollout_name(name))
+            found.update(Path(folder, name) for name in names if is_rollout_name(name))
     return sorted(
         one
         for one in found
@@ -285,7 +285,8 @@ def locate(home: Home, thread_id: ThreadId) -> Path:
     raise RolloutMissing(thread_id)
 
 
-def _is_rollout_name(name: str) -> bool:
+def is_rollout_name(name: str) -> bool:
+    """Whether a file of that name is a transcript, plain or compressed."""
     return name.startswith(_PREFIX) and name.endswith((_PLAIN, _PACKED))
 
 

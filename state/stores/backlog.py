@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable
 from state.database import Reading, Transaction
 from state.ids import ThreadId
 from state.named_queries import Queries
-from state.stores.jobs import ATTEMPTS_MAX, LEASE_MAX_MS
+from state.stores.jobs import ATTEMPTS_MAX
+from state.stores.refusals import LEASE_MAX_MS, RETRY_MAX_MS
 from state.stores.threads import ThreadRow, thread_row
 
 Q = Queries("backlog")
@@ -46,6 +47,7 @@ class Backlog:
             exclude=json.dumps(sorted(exclude)),
             limit=max(0, limit),
             lease_max_ms=LEASE_MAX_MS,
+            retry_max_ms=RETRY_MAX_MS,
         )
         return [thread_row(row) for row in rows]
 
@@ -59,6 +61,7 @@ class Backlog:
             now_ms=now_ms,
             cooldown_ms=max(cooldown_s, 0) * 1000,
             lease_max_ms=LEASE_MAX_MS,
+            retry_max_ms=RETRY_MAX_MS,
         )
         return row is not None
 
@@ -72,5 +75,6 @@ class Backlog:
             now_ms=now_ms,
             idle_ms=max(idle_hours_min, 0) * 3_600_000,
             cooldown_ms=max(cooldown_s, 0) * 1000,
+            retry_max_ms=RETRY_MAX_MS,
         )
         return None if row is None else row["at_ms"]

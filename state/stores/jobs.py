@@ -2,8 +2,8 @@
 
 Invariant: a write for a job stands in a transaction that first proved the job's fence; a worker
 whose job was taken over, deleted or reset leaves no trace. Fences come from one counter that no
-reset touches, so no later claim ever has an earlier one's fence. Longer than the habit: the claims
-and the rules they are refused by are read together.
+reset touches, so no later claim ever has an earlier one's fence. The rules by which a claim is
+refused are those of `refusals.py`.
 """
 
 from collections.abc import AsyncIterator
@@ -17,19 +17,24 @@ from state.errors import LeaseLost
 from state.ids import ThreadId
 from state.named_queries import Queries
 from state.policy.redaction import redact
+from state.stores.refusals import (
+    LEASE_MAX_MS,
+    RETRY_MAX_MS,
+    JobStatus,
+    Seen,
+    Skipped,
+    consolidation_refusal,
+    extraction_refusal,
+)
 
 Q = Queries("jobs")
 
 JobKind = Literal["extraction", "consolidation"]
-JobStatus = Literal["pending", "running", "done", "failed"]
-SkipReason = Literal["up_to_date", "running", "capped", "alone", "backoff", "exhausted", "cooldown"]
 
 ATTEMPTS_MAX = 3
 DEATHS_MAX = 3
 """Processes that may die over one job before it is given up or waits long."""
-DEATHS_PAUSE_MS = 86_400_000
-LEASE_MAX_MS = 3_600_000
-"""The longest lease; one that ends further ahead was written by a clock that was wrong."""
+DEATHS_PAUSE_MS = RETRY_MAX_MS
 CONSOLIDATION_KEY = "global"
 
 
@@ -51,14 +56,6 @@ class Claimed:
     """The job is ours."""
 
     claim: Claim
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped:
-    """The job is not to be done now."""
-
-    reason: SkipReason
-    until_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +129,7 @@ class JobStore:
         """Take the extraction of a thread as it was at the watermark."""
         now_ms = self._clock.now_ms()
         seen = await self._look(tx, version, "extraction", thread_id, now_ms)
-        refusal = _extraction_refusal(seen, watermark_ms, now_ms, running_max)
+        refusal = extraction_refusal(seen, watermark_ms, now_ms, running_max)
         if refusal is not None:
             return refusal
         attempts = ATTEMPTS_MAX if seen.is_newer(watermark_ms) else seen.attempts_left
@@ -160,7 +157,7 @@ class JobStore:
         now_ms = self._clock.now_ms()
         seen = await self._look(tx, version, "consolidation", CONSOLIDATION_KEY, now_ms)
         cooldown_ms = 0 if ignore_cooldown else max(cooldown_s, 0) * 1000
-        refusal = _consolidation_refusal(seen, now_ms, cooldown_ms)
+        refusal = consolidation_refusal(seen, now_ms, cooldown_ms)
         if refusal is not None and not take_over:
             return refusal
         return await self._take(
@@ -237,18 +234,19 @@ class JobStore:
     async def fail(
         self, tx: Transaction, claim: Claim, *, reason: str, retry_at_ms: int, uses_retry: bool
     ) -> None:
-        """End the job badly; it may be tried again from that time on.
+        """End the job badly; it may be tried again from that time on, after a day at the latest.
 
         Raises: LeaseLost.
         """
+        now_ms = self._clock.now_ms()
         changed = await tx.run(
             Q["fail"],
             **_place(claim),
             fence=claim.fence,
-            now_ms=self._clock.now_ms(),
+            now_ms=now_ms,
             # A reason may quote a provider or name a file, and both may hold a secret.
             reason=redact(reason),
-            retry_at_ms=retry_at_ms,
+            retry_at_ms=min(retry_at_ms, now_ms + RETRY_MAX_MS),
             uses=int(uses_retry),
         )
         if changed == 0:
@@ -317,7 +315,7 @@ class JobStore:
 
     async def _look(
         self, tx: Transaction, version: str, kind: JobKind, key: str, now_ms: int
-    ) -> "_Seen":
+    ) -> Seen:
         row = await tx.one(
             Q["look"],
             version=version,
@@ -328,7 +326,7 @@ class JobStore:
         )
         assert row is not None
         attempts = row["attempts_left"]
-        return _Seen(
+        return Seen(
             status=row["status"],
             lease_until_ms=row["lease_until_ms"],
             retry_at_ms=row["retry_at_ms"] or 0,
@@ -379,76 +377,8 @@ class JobStore:
             raise LeaseLost(claim.kind, claim.key, claim.fence)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
-    """A job as a claim finds it; a job that is not there looks as if never tried."""
-
-    status: JobStatus | None
-    lease_until_ms: int | None
-    retry_at_ms: int
-    attempts_left: int
-    watermark_ms: int | None
-    done_ms: int
-    cooldown_from_ms: int | None
-    others_running: int
-    deaths: int
-    """How often in a row a process died over it."""
-    suspects_running: int
-    """Others that run and over which a process died before."""
-
-    def is_newer(self, watermark_ms: int) -> bool:
-        """Whether the source changed since the job was last tried."""
-        return watermark_ms > (-1 if self.watermark_ms is None else self.watermark_ms)
-
-    def is_held(self, now_ms: int) -> bool:
-        """Whether a worker holds it with a lease that has not ended."""
-        return is_held(self.status, self.lease_until_ms, now_ms)
-
-
-def is_held(status: str | None, lease_until_ms: int | None, now_ms: int) -> bool:
-    """Whether a job runs under a lease that binds at that time.
-
-    One that was left by a clock far ahead would bind for as long as that clock was wrong. A holder
-    that lives renews its lease by the present clock with its next heartbeat.
-    """
-    ahead_ms = (lease_until_ms or 0) - now_ms
-    return status == "running" and 0 < ahead_ms <= LEASE_MAX_MS
-
-
 def _lease_until_ms(now_ms: int, lease_s: int) -> int:
     return now_ms + min(max(lease_s, 0) * 1_000, LEASE_MAX_MS)
-
-
-def _extraction_refusal(
-    seen: _Seen, watermark_ms: int, now_ms: int, running_max: int
-) -> Skipped | None:
-    newer = seen.is_newer(watermark_ms)
-    if seen.done_ms >= watermark_ms:
-        return Skipped(reason="up_to_date")
-    if seen.attempts_left <= 0 and not newer:
-        return Skipped(reason="exhausted")
-    if seen.retry_at_ms > now_ms and not newer:
-        return Skipped(reason="backoff", until_ms=seen.retry_at_ms)
-    if seen.is_held(now_ms):
-        return Skipped(reason="running", until_ms=seen.lease_until_ms)
-    if seen.suspects_running or (seen.deaths and seen.others_running):
-        # Over one of them a process died. It runs alone, so that its next death is no other's.
-        return Skipped(reason="alone")
-    if seen.others_running >= running_max:
-        return Skipped(reason="capped")
-    return None
-
-
-def _consolidation_refusal(seen: _Seen, now_ms: int, cooldown_ms: int) -> Skipped | None:
-    if seen.retry_at_ms > now_ms:
-        return Skipped(reason="backoff", until_ms=seen.retry_at_ms)
-    if seen.is_held(now_ms):
-        return Skipped(reason="running", until_ms=seen.lease_until_ms)
-    start_ms = seen.cooldown_from_ms
-    # A start that lies ahead of now was written by a clock that was wrong; it binds nobody.
-    if start_ms is not None and start_ms <= now_ms < start_ms + cooldown_ms:
-        return Skipped(reason="cooldown", until_ms=start_ms + cooldown_ms)
-    return None
 
 
 def _place(claim: Claim) -> dict[str, str]:

@@ -188,6 +188,10 @@ class OutputStore:
         assert row is not None
         return OutputCounts(total=row["total"], selected=row["selected"])
 
+    async def has_selected(self, read: Reading, version: str) -> bool:
+        """Whether the last consolidation of a version took anything."""
+        return await read.one(Q["has_selected"], version=version) is not None
+
     async def versions_of(self, read: Reading, thread_id: ThreadId) -> dict[str, bool]:
         """The versions that took something from a thread, and whether it was consolidated."""
         rows = await read.all(Q["versions_of"], thread_id=thread_id)

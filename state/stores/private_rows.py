@@ -1,6 +1,7 @@
 """The row of a private thread, that neither sees memory nor becomes it: it shows no words of it.
 
-Invariant: whoever changes a mode or a use by these leaves no preview of one in its row.
+Invariant: whoever changes a mode, a use or a name by these leaves neither preview nor name of one
+in its row. Clients make names of what was said, so a name is as telling as a preview.
 """
 
 from dataclasses import replace
@@ -11,10 +12,25 @@ from state.policy.preview import PRIVATE_PREVIEW
 from state.stores.threads import MemoryMode, ThreadRow, ThreadStore
 
 
+def is_private(row: ThreadRow) -> bool:
+    """Whether the thread neither sees memory nor becomes it."""
+    return not row.use_memories and row.memory_mode != "enabled"
+
+
 def as_shown(row: ThreadRow) -> ThreadRow:
     """The row as it may be stored: of a private thread without its words."""
-    private = not row.use_memories and row.memory_mode != "enabled"
-    return replace(row, preview=PRIVATE_PREVIEW) if private and row.preview else row
+    if not is_private(row):
+        return row
+    return replace(row, preview=PRIVATE_PREVIEW if row.preview else "", name=None)
+
+
+async def set_name(
+    tx: Transaction, threads: ThreadStore, thread_id: ThreadId, name: str | None
+) -> None:
+    """Name a thread; a private one stays without."""
+    row = await threads.get(tx, thread_id)
+    if row is not None and not is_private(row):
+        await threads.set_name(tx, thread_id, name)
 
 
 async def set_mode(
@@ -35,5 +51,8 @@ async def set_use(tx: Transaction, threads: ThreadStore, thread_id: ThreadId, us
 
 async def _show_no_words(tx: Transaction, threads: ThreadStore, thread_id: ThreadId) -> None:
     row = await threads.get(tx, thread_id)
-    if row is not None and as_shown(row) != row:
-        await threads.put(tx, as_shown(row))
+    if row is None or as_shown(row) == row:
+        return
+    if row.name is not None:
+        await threads.set_name(tx, thread_id, None)  # the journal is told as well
+    await threads.put(tx, as_shown(row))

@@ -24,7 +24,7 @@ def row_as_told(
         updated_at_ms=told.updated_at_ms or made_ms,
         cwd=meta.cwd,
         preview=PRIVATE_PREVIEW if private and told.preview else told.preview,
-        name=name,
+        name=None if private else name,
         source=wire_source(meta.source),
         thread_source=meta.thread_source,
         model_provider=meta.model_provider or "openai",

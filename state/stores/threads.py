@@ -23,8 +23,6 @@ SortKey = Literal["created_at", "updated_at"]
 
 PAGE_ROWS_MAX = 1_000
 SCAN_ROWS_MAX = 100_000
-_HOUR_MS = 3_600_000
-_DAY_MS = 24 * _HOUR_MS
 _END_OF_TIME_MS = 2**63 - 1
 _AFTER_ANY_ID = "~"
 
@@ -255,21 +253,23 @@ class ThreadStore:
         self,
         read: Reading,
         *,
-        now_ms: int,
-        age_days_max: int,
-        idle_hours_min: int,
+        from_ms: int,
+        until_ms: int,
+        ahead_ms: int,
         scan_max: int,
         exclude: Set[ThreadId],
         due_for: str | None = None,
     ) -> list[ThreadRow]:
-        """Threads that may be learned from and rest, the newest first.
+        """Threads that may be learned from and last changed between those times, the newest first.
 
-        With `due_for` those that this version has already extracted take no place in the scan.
+        A change behind `ahead_ms` was told by a wrong clock and counts as one between them. With
+        `due_for` those that this version has already extracted take no place in the scan.
         """
         rows = await read.all(
             Q["idle_candidates"],
-            from_ms=now_ms - max(age_days_max, 0) * _DAY_MS,
-            until_ms=now_ms - max(idle_hours_min, 0) * _HOUR_MS,
+            from_ms=from_ms,
+            until_ms=until_ms,
+            ahead_ms=ahead_ms,
             exclude=json.dumps(sorted(exclude)),
             version=due_for,
             limit=max(0, scan_max),

@@ -1,7 +1,7 @@
 """Why what waits is waiting, and until when: the view of a person on the work of learning.
 
-It decides nothing; the words follow the rules by which `jobs.py` and the scan refuse, so that what
-is told is what would be done now.
+It decides nothing; the words follow the rules by which `refusals.py` and the scan refuse, so that
+what is told is what would be done now.
 """
 
 from collections import Counter
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from state.database import Reading
 from state.named_queries import Queries
-from state.stores.jobs import LEASE_MAX_MS, is_held
 from state.stores.outputs import BLANKS
+from state.stores.refusals import LEASE_MAX_MS, RETRY_MAX_MS, is_held
 
 Q = Queries("waiting")
 
@@ -53,6 +53,7 @@ class WaitingStore:
             idle_ms=max(idle_hours_min, 0) * 3_600_000,
             age_ms=max(age_days_max, 0) * _DAY_MS,
             lease_max_ms=LEASE_MAX_MS,
+            retry_max_ms=RETRY_MAX_MS,
         )
         return [
             Waiting(why=row["why"], count=row["number"], until_ms=row["until_ms"]) for row in rows
@@ -67,6 +68,7 @@ class WaitingStore:
             version=version,
             now_ms=now_ms,
             cooldown_ms=max(cooldown_s, 0) * 1000,
+            retry_max_ms=RETRY_MAX_MS,
         )
         if row is None or row["status"] == "done":
             return None

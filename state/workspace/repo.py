@@ -127,7 +127,9 @@ class Baseline:
 
         Raises: WorkspaceUnsafe when somebody takes it away meanwhile.
         """
-        entries = self._tree_or_none() or {}
+        entries = self._tree_or_none()
+        if not entries:
+            return Snapshot(files={})
         try:
             with self._store() as store:
                 files = {
@@ -198,8 +200,6 @@ class Baseline:
             remove_tree(leftover)
 
     def _head(self) -> bytes | None:
-        from dulwich.refs import DiskRefsContainer
-
         git = self.root / GIT
         try:
             if not stat.S_ISDIR(os.lstat(git).st_mode):
@@ -208,6 +208,8 @@ class Baseline:
             return None
         if (plain := _plain_head(str(git))) is not None:
             return plain
+        from dulwich.refs import DiskRefsContainer
+
         try:
             found = DiskRefsContainer(git).follow(b"HEAD")[1]  # type: ignore[arg-type]
         except (OSError, ValueError, KeyError):

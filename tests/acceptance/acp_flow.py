@@ -7,11 +7,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+SLOWLY = f"speak slowly {'word ' * 80}"
 
 
 class Editor:
-    """One process of the adapter; every permission that it asks for is given."""
+    """One process of the adapter; every permission that it asks for is given, or else refused."""
 
     def __init__(self, adapter: str, seen: dict[str, Any]) -> None:
         self._process = subprocess.Popen(
@@ -19,6 +22,9 @@ class Editor:
         )
         self._seen = seen
         self._number = 0
+        self._refuses = False
+        self._stops: str | None = None
+        """The session whose turn is stopped as soon as it says something."""
         self.updates: list[dict[str, Any]] = []
 
     def call(self, method: str, params: Mapping[str, Any]) -> Any:
@@ -34,9 +40,9 @@ class Editor:
                         raise SystemExit(f"{method}: {message['error']}")
                     return message["result"]
             elif message["method"] == "session/request_permission":
-                self._allow(message)
+                self._answer(message)
             elif message["method"] == "session/update":
-                self.updates.append(message["params"]["update"])
+                self._hear(message["params"]["update"])
         raise SystemExit(f"the adapter ended during {method}")
 
     def begin(self) -> dict[str, Any]:
@@ -47,12 +53,28 @@ class Editor:
         )
         return told
 
+    def refused(self, session: str, text: str) -> str:
+        """How a turn ends whose command is refused."""
+        self._refuses = True
+        reason = self._turn(session, text)
+        self._refuses = False
+        return reason
+
+    def stopped(self, session: str, text: str) -> str:
+        """How a turn ends that is stopped while it speaks."""
+        self._stops = session
+        return self._turn(session, text)
+
+    def _turn(self, session: str, text: str) -> str:
+        content = [{"type": "text", "text": text}]
+        ended = self.call("session/prompt", {"sessionId": session, "prompt": content})
+        return str(ended["stopReason"])
+
     def prompt(self, session: str, text: str) -> str:
         """The words of the agent in one turn, which has to end by itself."""
         self.updates.clear()
-        content = [{"type": "text", "text": text}]
-        ended = self.call("session/prompt", {"sessionId": session, "prompt": content})
-        assert ended["stopReason"] == "end_turn", ended
+        reason = self._turn(session, text)
+        assert reason == "end_turn", reason
         self._seen["updates"] = sorted({*self._seen["updates"], *self._kinds()})
         return self.words("agent_message_chunk")
 
@@ -70,10 +92,18 @@ class Editor:
     def _kinds(self) -> list[str]:
         return [str(one["sessionUpdate"]) for one in self.updates]
 
-    def _allow(self, message: Mapping[str, Any]) -> None:
+    def _hear(self, update: dict[str, Any]) -> None:
+        self.updates.append(update)
+        if self._stops is not None and update["sessionUpdate"] == "agent_message_chunk":
+            self._send({"method": "session/cancel", "params": {"sessionId": self._stops}})
+            self._stops = None
+
+    def _answer(self, message: Mapping[str, Any]) -> None:
         options = message["params"]["options"]
-        chosen = next(one["optionId"] for one in options if one["kind"] == "allow_once")
-        self._seen["asked"].append(message["params"]["toolCall"].get("kind"))
+        kind = "reject_once" if self._refuses else "allow_once"
+        chosen = next(one["optionId"] for one in options if one["kind"] == kind)
+        if not self._refuses:
+            self._seen["asked"].append(message["params"]["toolCall"].get("kind"))
         outcome = {"outcome": "selected", "optionId": chosen}
         self._send({"id": message["id"], "result": {"outcome": outcome}})
 
@@ -84,7 +114,7 @@ class Editor:
 
 
 def main(folder: str, adapter: str) -> None:
-    """Turns with both approvals, then a second process that lists, loads and goes on."""
+    """Turns that are refused, stopped and allowed, then a second process that goes on."""
     seen: dict[str, Any] = {"asked": [], "updates": []}
     editor = Editor(adapter, seen)
     editor.begin()
@@ -93,6 +123,9 @@ def main(folder: str, adapter: str) -> None:
     seen["modes"] = len((session.get("modes") or {}).get("availableModes", []))
     editor.call("session/set_mode", {"sessionId": seen["thread"], "modeId": "read-only"})
     seen["first"] = editor.prompt(seen["thread"], "hello")
+    seen["refused"] = editor.refused(seen["thread"], "run the command")
+    seen["ran"] = Path(folder, "from-command.txt").exists()
+    seen["stopped"] = editor.stopped(seen["thread"], SLOWLY)
     seen["command"] = editor.prompt(seen["thread"], "run the command")
     seen["edit"] = editor.prompt(seen["thread"], "edit the file")
     editor.close()

@@ -130,4 +130,7 @@ async def test_the_acp_adapter_of_editors_runs_over_stdio(tmp_path: Path) -> Non
     _said(seen, first="hello")
     assert seen["asked"] == ["execute", "edit"]
     assert {"tool_call", "tool_call_update", "agent_message_chunk"} <= set(seen["updates"])
-    assert seen["history"] == "hellorun the commandedit the file"
+    assert (seen["refused"], seen["stopped"], seen["ran"]) == ("cancelled", "cancelled", False)
+    history = seen["history"].split("speak slowly")
+    assert history[0] == "hellorun the command"
+    assert history[1].endswith("run the commandedit the file")

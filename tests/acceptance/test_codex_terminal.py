@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import base64
 import os
 import re
 import shutil
@@ -20,6 +21,9 @@ from tests.support.responses_server import ResponsesServer
 CODEX = "@openai/codex@0.171.0"
 SEEN_S_MAX = 60
 # What this client knows of features is its own; the popup shows when it has `memories`.
+PICTURE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg=="
+)
 CONFIG = """
 check_for_update_on_startup = false
 [features]
@@ -126,6 +130,7 @@ async def test_the_terminal_client_attaches_acts_and_resumes(codex: Path, tmp_pa
                 await screen.run(str(codex), *asking, *where, secret=secret)
                 await _turns(screen, bench)
                 await _memories(screen, bench)
+                await _reviews_and_permissions(screen)
             async with _screen(tmp_path, "second") as screen:
                 await screen.run(str(codex), "resume", *where, secret=secret)
                 await screen.sees("Resume a previous session[^$]*scripted-title")
@@ -133,12 +138,22 @@ async def test_the_terminal_client_attaches_acts_and_resumes(codex: Path, tmp_pa
                 await screen.sees("edit the file -- mock-final")
                 await screen.types("and again")
                 await screen.sees("You said: and again -- mock-final")
+            picture = tmp_path / "picture.png"
+            picture.write_bytes(PICTURE)
+            async with _screen(tmp_path, "third") as screen:
+                await screen.run(
+                    str(codex), *where, "-i", str(picture), "--", "look", secret=secret
+                )
+                await screen.sees("You said: look -- mock-final")
+            assert any('"input_image"' in one.text for one in model.requests)
 
 
 async def _turns(screen: Screen, bench: Bench) -> None:
     await screen.sees("Trust this folder")
     await screen.presses("Enter")
     await screen.sees("Ask Codex to do anything")
+    await screen.types("/compact")  # before anything was said: it would end itself if refused
+    await screen.sees("Context compacted")
     await screen.types("run the command")
     await screen.allows("Would you like to run the following command")
     await screen.sees("You said: run the command -- mock-final")
@@ -147,6 +162,23 @@ async def _turns(screen: Screen, bench: Bench) -> None:
     await screen.sees("You said: edit the file -- mock-final")
     assert bench.acted()
     await screen.sees("scripted-title")  # the title it asked the model for in a thread of its own
+
+
+async def _reviews_and_permissions(screen: Screen) -> None:
+    """Both leave the client ready for more words."""
+    await screen.types("/review")
+    await screen.sees("Select a review preset")
+    await screen.presses("Down")
+    await screen.sees(r"\S 2\. Review uncommitted changes")
+    await screen.presses("Enter")
+    await screen.sees("Code review started: current changes")
+    await screen.sees("Code review finished")
+    await screen.types("/permissions")
+    await screen.sees(r"Update Model Permissions[^$]*Approve for me \(disabled\)")
+    await screen.presses("1")
+    await screen.sees("Ask for approval")
+    await screen.types("still heard")
+    await screen.sees("You said: still heard -- mock-final")
 
 
 async def _memories(screen: Screen, bench: Bench) -> None:

@@ -79,6 +79,29 @@ def test_without_a_command_the_help_is_shown(home: Path) -> None:
     assert not home.exists()
 
 
+def test_a_chat_at_an_address_carries_one_secret_and_shows_none(home: Path) -> None:
+    """That of the address, where one stands there; a refusal says whose is wanted."""
+    other = home.with_name("other")
+    assert memoryd("chat", "hello", home=other).returncode == 0
+    assert (other / "keys" / "access").exists()
+    server = started(["serve", "--listen", "ws://127.0.0.1:0"], home=home)
+    try:
+        assert server.stderr is not None
+        address = server.stderr.readline().split()[-1]
+        secret = (home / "keys" / "access").read_text().strip()
+        assert memoryd("chat", "--connect", address, "hello", home=home).returncode == 0
+        there = f"{address}/?token={secret}"
+        assert memoryd("chat", "--connect", there, "hello", home=other).returncode == 0
+        for wrong in (address, f"{address}/?token={secret}x"):
+            ran = memoryd("chat", "--connect", wrong, "hello", home=other)
+            assert (ran.returncode, ran.stdout) == (1, "")
+            assert address.rstrip("/") in ran.stderr and secret not in ran.stderr
+            assert "does not know this secret: name the home of that server" in ran.stderr
+    finally:
+        server.terminate()
+        server.communicate()
+
+
 def test_an_address_that_is_taken_is_told_with_what_to_do(home: Path) -> None:
     """In one line."""
     with socket.socket() as taken:
@@ -199,10 +222,14 @@ def test_a_reset_asks_first_and_then_holds(learned: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("import", "/nowhere/at/all"), "does not exist"),
+        (("import", "/nowhere/at/all"), "name a file, a folder, `codex` or `claude`"),
+        (("import", "codex"), "CODEX_HOME names another place"),
+        (("import", "claude"), "CLAUDE_CONFIG_DIR names another place"),
+        (("chat", "--cwd", "/nowhere/at/all", "hi"), "/nowhere/at/all is no folder"),
         (("consolidate", "--thread", "nonsense", "--wait"), "`nonsense` is no id of a thread"),
         (("chat", "--thread", "123", "hi"), "`123` is no id of a thread"),
         (("chat", "--thread", "00000000-0000-7000-8000-000000000000", "hi"), "no rollout found"),
+        (("chat", "--connect", "http://h/?token=x", "hi"), "http://h/ is no server's address"),
         (("serve", "--listen", "http://127.0.0.1:1"), "ws://IP:PORT"),
         (("serve", "--listen", "ws://0.0.0.0:0"), "without auth"),
         (("serve", "--listen", "unix:///x", "--ws-issuer", "i"), "--ws-issuer needs --ws-auth"),

@@ -2,30 +2,21 @@
 
 import asyncio
 import signal
-import subprocess
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
-from websockets.asyncio.client import connect
 
-from server.wire.sockets import connect_unix
-from tests.bench.sides import free_port
 from tests.support.homes import provider_config
-from tests.support.installed import MEMORYD, environment
-from tests.support.methods import said
+from tests.support.methods import error_of, said
+from tests.support.owner_process import START_S, WAYS, Way, owned, owner_serving
 from tests.support.responses_server import Call, Recorded, Reply, ResponsesServer
 from tests.support.wire import WireClient
-from tests.support.wire_links import LINE_BYTES_MAX, LineLink, WebSocketLink
 
-START_S = 60.0
 PLAN = Call(name="update_plan", arguments={"plan": []})
 ANSWER = "one two three four five six seven eight nine ten"
-TRANSPORTS = ("stdio", "websocket", "unix") * 2
-OPTIONS: dict[str, Any] = {"compression": None, "max_size": None, "ping_interval": None}
+TRANSPORTS: tuple[Way, ...] = ("relay", "websocket", "unix") * 2
 
 
 @dataclass(slots=True)
@@ -33,93 +24,18 @@ class Acknowledged:
     """What one client was told: it must be there whatever happens to the owner."""
 
     thread_id: str
+    empty: str
+    """A thread that was begun and in which nothing was said."""
     turns: dict[str, str] = field(default_factory=dict)
     """Of each turn that was answered, what its user said."""
     items: set[str] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """One `memoryd serve`, and where it listens."""
-
-    home: Path
-    process: asyncio.subprocess.Process
-    port: int
-    socket: Path
-
-    @asynccontextmanager
-    async def client(self, transport: str) -> AsyncIterator[WireClient]:
-        """A client of that transport; stdio is a spawned `app-server` that joins the owner."""
-        async with AsyncExitStack() as stack:
-            client = WireClient(await self._link(transport, stack))
-            await client.initialize()
-            yield client
-
-    async def _link(self, transport: str, stack: AsyncExitStack) -> LineLink | WebSocketLink:
-        match transport:
-            case "websocket":
-                where = connect(f"ws://127.0.0.1:{self.port}", **OPTIONS)
-                return WebSocketLink(await stack.enter_async_context(where))
-            case "unix":
-                where = connect("ws://localhost/", sock=connect_unix(self.socket), **OPTIONS)
-                return WebSocketLink(await stack.enter_async_context(where))
-        spawned, link = await _spawned(self.home)
-        stack.push_async_callback(_ended, spawned)
-        return link
-
-
-async def _spawned(home: Path) -> tuple[asyncio.subprocess.Process, LineLink]:
-    """An `app-server` on pipes: it joins the owner, or is the owner where there is none."""
-    spawned = await asyncio.create_subprocess_exec(
-        MEMORYD,
-        "app-server",
-        env=environment(home),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        limit=LINE_BYTES_MAX,
-    )
-    assert spawned.stdin is not None and spawned.stdout is not None
-    return spawned, LineLink(spawned.stdout, spawned.stdin)
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    if process.stdin is not None:
-        process.stdin.close()
-    async with asyncio.timeout(START_S):
-        await process.wait()
-
-
-@asynccontextmanager
-async def _serving(home: Path, folder: Path) -> AsyncIterator[Owner]:
-    """A server that listens for all of them, ended however the block ends."""
-    port, socket = free_port(), folder / "clients.sock"
-    process = await asyncio.create_subprocess_exec(
-        MEMORYD,
-        *("serve", "--ws-auth", "none", "--listen", f"ws://127.0.0.1:{port}"),
-        *("--listen", f"unix://{socket}"),
-        env=environment(home),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        assert process.stderr is not None
-        told = ""
-        async with asyncio.timeout(START_S):
-            while str(socket) not in told or str(port) not in told:
-                line = (await process.stderr.readline()).decode()
-                assert line, told
-                told += line
-        yield Owner(home, process, port, socket)
-    finally:
-        if process.returncode is None:
-            process.send_signal(signal.SIGKILL)
-        await process.wait()
-
-
 async def _begun(client: WireClient, cwd: Path) -> Acknowledged:
     """One turn that ended, and one that is in the middle of its answer."""
     started = await client.request("thread/start", {"cwd": str(cwd)})
-    known = Acknowledged(started["thread"]["id"])
+    empty = await client.request("thread/start", {"cwd": str(cwd)})
+    known = Acknowledged(started["thread"]["id"], empty["thread"]["id"])
     first = await said(client, known.thread_id, "plain")
     known.turns[first["id"]] = "plain"
     words = [{"type": "text", "text": "slow"}]
@@ -138,6 +54,8 @@ def _told(client: WireClient, known: Acknowledged) -> None:
 
 async def _compared(client: WireClient, known: Acknowledged) -> None:
     """Everything that was acknowledged is there, nothing seems to run, and the thread goes on."""
+    error = await error_of(client, "thread/resume", {"threadId": known.empty})
+    assert error["message"] == f"no rollout found for thread id {known.empty}"
     resumed = await client.request("thread/resume", {"threadId": known.thread_id})
     turns = {turn["id"]: turn for turn in resumed["thread"]["turns"]}
     assert list(turns) == list(known.turns)
@@ -165,7 +83,7 @@ async def test_a_killed_owner_loses_nothing_that_any_client_was_told(tmp_path: P
         model.choose = choose
         (home / "config.toml").write_text(provider_config(model.base_url), "utf-8")
         acknowledged: list[Acknowledged] = []
-        async with _serving(home, tmp_path) as owner, AsyncExitStack() as stack:
+        async with owner_serving(home, tmp_path) as owner, AsyncExitStack() as stack:
             clients = [
                 await stack.enter_async_context(owner.client(transport)) for transport in TRANSPORTS
             ]
@@ -176,28 +94,10 @@ async def test_a_killed_owner_loses_nothing_that_any_client_was_told(tmp_path: P
                     await client.closed.wait()
                 _told(client, known)
         gate.set()
-        async with _serving(home, tmp_path) as owner:
+        async with owner_serving(home, tmp_path) as owner:
             for transport, known in zip(reversed(TRANSPORTS), acknowledged, strict=True):
                 async with owner.client(transport) as client:
                     await _compared(client, known)
-
-
-@asynccontextmanager
-async def _owned(
-    transport: str, home: Path, folder: Path
-) -> AsyncIterator[tuple[asyncio.subprocess.Process, WireClient]]:
-    """An owner and its one client; over stdio the spawned process is the owner itself."""
-    if transport == "websocket":
-        async with _serving(home, folder) as owner, owner.client(transport) as client:
-            yield owner.process, client
-        return
-    process, link = await _spawned(home)
-    try:
-        client = WireClient(link)
-        await client.initialize()
-        yield process, client
-    finally:
-        await _ended(process)
 
 
 async def _start(client: WireClient, thread_id: str, text: str) -> None:
@@ -236,9 +136,9 @@ async def _take_words(client: WireClient, model: ResponsesServer, cwd: Path) -> 
 
 @pytest.mark.timeout(300)
 @pytest.mark.requirement("P11")
-@pytest.mark.parametrize("transport", ["stdio", "websocket"])
+@pytest.mark.parametrize("transport", WAYS)
 async def test_words_that_were_acknowledged_outlive_a_kill_right_behind_the_reply(
-    tmp_path: Path, transport: str
+    tmp_path: Path, transport: Way
 ) -> None:
     """In a new thread, in a turn that goes on, behind a compaction, and put in by a program."""
     home = tmp_path / "home"
@@ -253,11 +153,11 @@ async def test_words_that_were_acknowledged_outlive_a_kill_right_behind_the_repl
 
         model.choose = choose
         (home / "config.toml").write_text(provider_config(model.base_url), "utf-8")
-        async with _owned(transport, home, tmp_path) as (process, client):
+        async with owned(transport, home, tmp_path) as (process, client):
             taken = await _take_words(client, model, tmp_path)
             process.send_signal(signal.SIGKILL)
         model.choose = lambda _: None
-        async with _owned(transport, home, tmp_path) as (_, client):
+        async with owned(transport, home, tmp_path) as (_, client):
             for thread_id, text in taken.items():
                 shown = await client.request("thread/resume", {"threadId": thread_id})
                 if "injected" not in text:

@@ -90,7 +90,12 @@ def test_bytes_that_are_no_text_are_refused_with_their_place(
         (("remember", "sk-" + "a1B2" * 8), "", 1, "nothing but a secret"),
         (("remember", "a", "--memory-version", "v9"), "", 1, "one of v1, v2"),
         (("correct", "nothing", "b"), "", 1, "there is no note nothing"),
-        (("correct", "MEMORY.md:3", "b"), "", 1, "MEMORY.md:3 is no line of memory"),
+        (
+            ("correct", "MEMORY.md:3", "b"),
+            "",
+            1,
+            "take a line that a search names",
+        ),
         (("correct",), "", 2, "ID"),
     ],
 )

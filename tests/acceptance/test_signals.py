@@ -3,34 +3,21 @@
 import asyncio
 import contextlib
 import signal
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
-from tests.bench.sides import free_port
 from tests.support.homes import provider_config
 from tests.support.installed import MEMORYD, environment
-from tests.support.many_clients import Attached
 from tests.support.responses_server import Reply, ResponsesServer
 from tests.support.wire import RpcError, WireClient
 from tests.support.wire_links import LineLink
 
 SOON_S = 30
-THREADS, LISTENERS = 5, 10
-PARENT = """
-import subprocess, sys
-child = subprocess.Popen([sys.argv[1], "app-server"], stdin=subprocess.PIPE)
-print(child.pid, flush=True)
-for line in sys.stdin.buffer:
-    child.stdin.write(line)
-    child.stdin.flush()
-"""
 READY = b"home "
 _TEXT = {"type": "text", "text": "hi"}
 
@@ -144,78 +131,3 @@ async def test_a_second_one_forces(
         await busy.signal(first)
         busy.process.send_signal(second)
         assert await busy.status() == 0
-
-
-@pytest.mark.timeout(300)
-@pytest.mark.requirement("FR-T16")
-async def test_fifty_listeners_hear_the_end_of_their_turn_and_then_goodbye(
-    tmp_path: Path,
-) -> None:
-    """Five turns stream when the signal comes; nothing of them is lost, and nothing is a fault."""
-    home, gate, port = tmp_path / "home", asyncio.Event(), free_port()
-    home.mkdir()
-    url = f"ws://127.0.0.1:{port}"
-    async with ResponsesServer() as model:
-        model.choose = lambda _: Reply(text="half and half", gate=gate)
-        (home / "config.toml").write_text(provider_config(model.base_url), "utf-8")
-        process = await asyncio.create_subprocess_exec(
-            MEMORYD,
-            *("serve", "--ws-auth", "none", "--listen", url),
-            env=environment(home),
-            stderr=asyncio.subprocess.PIPE,
-        )
-        assert process.stderr is not None
-        try:
-            while READY not in (line := await process.stderr.readline()):
-                assert line, "it ended at its start"
-            clients = [await Attached.to(url) for _ in range(THREADS * LISTENERS)]
-            turns: list[str] = []
-            for first in clients[:THREADS]:
-                started = await first.call("thread/start", {"cwd": str(tmp_path)})
-                given = {"threadId": started["thread"]["id"], "input": [_TEXT]}
-                turns.append((await first.call("turn/start", given))["turn"]["id"])
-                await model.wait_for_requests(len(turns), seconds_max=SOON_S)
-                for other in clients[len(turns) - 1 + THREADS :: THREADS]:
-                    await other.call("thread/resume", {"threadId": given["threadId"]})
-            process.send_signal(signal.SIGTERM)
-            gate.set()
-            codes = await asyncio.gather(*(client.gone() for client in clients))
-            assert set(codes) <= {1001, 1012}
-            for number, client in enumerate(clients):
-                assert client.turns[turns[number % THREADS]] == 1
-            _, rest = await process.communicate()
-            assert process.returncode == 0 and b"Traceback" not in rest
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-
-
-@pytest.mark.requirement("FR-T17")
-async def test_a_server_on_pipes_goes_with_a_parent_that_is_killed(tmp_path: Path) -> None:
-    """In the middle of a model call that would never end."""
-    home = tmp_path / "home"
-    home.mkdir()
-    async with ResponsesServer() as model:
-        model.script(Reply(text="slow", hangs=True))
-        (home / "config.toml").write_text(provider_config(model.base_url), "utf-8")
-        parent = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", PARENT, str(MEMORYD)),
-            env=environment(home),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            limit=1 << 20,
-        )
-        assert parent.stdin is not None and parent.stdout is not None
-        child = psutil.Process(int(await parent.stdout.readline()))
-
-        client = WireClient(LineLink(parent.stdout, parent.stdin))
-        await client.initialize()
-        started = await client.request("thread/start", {"cwd": str(tmp_path)})
-        given = {"threadId": started["thread"]["id"], "input": [_TEXT]}
-        await client.request("turn/start", given)
-        await model.wait_for_requests(1, seconds_max=SOON_S)
-        parent.kill()
-        await parent.wait()
-        await asyncio.to_thread(psutil.wait_procs, [child], timeout=SOON_S)
-        assert not child.is_running()

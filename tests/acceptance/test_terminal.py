@@ -159,6 +159,26 @@ def test_a_conversation_on_a_terminal(home: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="written for the terminals of Linux")
+def test_one_question_on_a_terminal_says_how_to_go_on(home: Path) -> None:
+    """A script that asks gets the answer alone."""
+    terminal = Terminal(home, "chat", "what do you know about me?")
+    assert terminal.ended() == 0
+    assert "memoryd chat --thread" in terminal.shown
+    assert "--thread" not in memoryd("chat", "what do you know about me?", home=home).stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="written for the terminals of Linux")
+def test_a_word_that_ends_a_conversation_everywhere_ends_this_one_too(home: Path) -> None:
+    """It is no question for the model."""
+    terminal = Terminal(home, "chat")
+    terminal.until("> ")
+    terminal.type("exit\n")
+    assert terminal.ended() == 0
+    assert "memoryd chat --thread" in terminal.shown
+    assert "not a language model" not in terminal.shown
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="written for the terminals of Linux")
 def test_ctrl_c_at_the_prompt_ends_a_conversation_without_another_key(home: Path) -> None:
     """It says how to go on, as an empty line does, and leaves no traceback."""
     terminal = Terminal(home, "chat")

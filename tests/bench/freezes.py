@@ -19,9 +19,10 @@ from typing import Any
 
 from tests.bench.figures import Figures, options, percentile, report
 from tests.bench.sides import rss_mib
+from tests.support.attached import Attached
 from tests.support.installed import environment
 from tests.support.large_thread import write_large_thread
-from tests.support.many_clients import Attached, gaps_ms, probed
+from tests.support.probed import gaps_ms, probed
 from tests.support.rollout_files import THREAD
 
 CLIENTS = 20

@@ -13,16 +13,8 @@ from pathlib import Path
 from tests.bench.clients import ws_client
 from tests.bench.figures import Figures, options, percentile, report, spread
 from tests.bench.sides import Side, cpu_s, home_of, model, rss_mib, sides, ws_server
-from tests.support.many_clients import (
-    CLIENTS,
-    THREADS,
-    Load,
-    flat_mib,
-    for_rounds,
-    for_seconds,
-    gaps_ms,
-    probed,
-)
+from tests.support.many_clients import CLIENTS, THREADS, Load, flat_mib, for_rounds, for_seconds
+from tests.support.probed import gaps_ms, probed
 
 PIECES = 200
 TEXT = f"paced:{PIECES}"

@@ -52,7 +52,8 @@ class ChatServer(ResponsesServer):
             return reply
         message = {"role": "assistant", "content": reply.text, "tool_calls": _whole(reply.calls)}
         choice = {"index": 0, "message": message, "finish_reason": _reason(reply)}
-        body = {"id": "chatcmpl-1", "choices": [choice], "usage": _usage(request, reply)}
+        usage = {"usage": _usage(request, reply)} if self.tells_usage else {}
+        body = {"id": "chatcmpl-1", "choices": [choice], **usage}
         return Reply(status=200, raw=json.dumps(body).encode(), headers=_JSON)
 
     async def _stream(self, reply: Reply, request: Recorded) -> AsyncIterator[bytes]:

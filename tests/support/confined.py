@@ -1,9 +1,11 @@
 """A small world to break out of, and a way to run a command in each kind of sandbox."""
 
 import asyncio
+import ctypes
 import functools
 import os
 import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -21,6 +23,7 @@ from server.agent.sandbox.sandbox import MEANS, CannotRun, Missing, Ready, Sandb
 from server.agent.tools.processes import Process, TerminalSize, start_process
 
 SECRET = "the-secret-of-the-server"
+_LIBC, _REMOVE = ctypes.CDLL(None, use_errno=True), 0
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -59,6 +62,7 @@ class World:
     root: Path
     means: Means | None
     limits: SandboxLimits = field(default_factory=SandboxLimits)
+    programs: tuple[PurePosixPath, ...] = ()
 
     @property
     def home(self) -> Path:
@@ -103,11 +107,26 @@ class World:
             "work/tree/.git": "gitdir: ../vendor/lib/.git/worktrees/tree",
             "work/vendor/lib/.git/worktrees/tree/HEAD": "ref: x",
         }  # fmt: skip
+        self._lay(files)
+        (self.work / "planted").symlink_to(self.home / "keys" / "access")
+
+    def build_more(self) -> None:
+        """A project with all that has to be kept: links, far repositories, the server itself."""
+        files = {
+            "work/far/.git": "gitdir: ../store/worktrees/far", "work/store/config": "[core]",
+            "work/store/worktrees/far/commondir": "../..\n", "work/store/hooks/readme": "",
+            "work/linked/code.py": "", "user/linked/config": "[core]",
+            "work/program/confine.py": "",
+        }  # fmt: skip
+        self._lay(files)
+        (self.work / "linked" / ".git").symlink_to(self.user / "linked")
+        self.programs = (PurePosixPath(self.work / "program"),)
+
+    def _lay(self, files: dict[str, str]) -> None:
         for name, text in files.items():
             path = self.root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        (self.work / "planted").symlink_to(self.home / "keys" / "access")
 
     def places(self) -> Places:
         """As the server would be told."""
@@ -115,6 +134,7 @@ class World:
             home=PurePosixPath(self.home),
             user_home=PurePosixPath(self.user),
             hidden=(PurePosixPath(self.user / ".codex"),),
+            programs=self.programs,
         )
 
     def sandbox(self) -> Sandbox:
@@ -218,6 +238,7 @@ def listening_server(world: World) -> Iterator[Server]:
         for one in sockets:
             one.setblocking(False)
         shared.write_text(SECRET)
+        segment, messages = _shared_by_number()
         os.mkfifo(world.home / "pipe")
         reader = os.open(world.home / "pipe", os.O_RDONLY | os.O_NONBLOCK)
         told: dict[str, object] = {
@@ -226,7 +247,7 @@ def listening_server(world: World) -> Iterator[Server]:
             "port": tcp.getsockname()[1], "udp": udp.getsockname()[1], "abstract": short,
             "relay": f"{folder}/home/run/relay.sock", "unix": f"{folder}/outside/agent.sock",
             "datagrams": f"{folder}/outside/log.sock", "nest": str(world.root),
-            "hidden_pipe": str(world.home / "pipe"),
+            "hidden_pipe": str(world.home / "pipe"), "segment": segment, "messages": messages,
         }  # fmt: skip
         try:
             yield Server(process, told, lambda: any(_came(one) for one in sockets))
@@ -234,12 +255,27 @@ def listening_server(world: World) -> Iterator[Server]:
             for one in sockets:
                 one.close()
             os.close(reader)
+            _LIBC.shmctl(segment, _REMOVE, None)
+            _LIBC.msgctl(messages, _REMOVE, None)
             shared.unlink(missing_ok=True)
             process.kill()
             process.wait()
             for stream in (process.stdin, process.stdout):
                 if stream is not None:
                     stream.close()
+
+
+def _shared_by_number() -> tuple[int, int]:
+    """A segment and a queue of System V that hold the secret."""
+    segment = _LIBC.shmget(0, 4_096, 0o600)
+    _LIBC.shmat.restype = ctypes.c_void_p
+    at = _LIBC.shmat(segment, None, 0)
+    ctypes.memmove(at, SECRET.encode(), len(SECRET))
+    _LIBC.shmdt(ctypes.c_void_p(at))
+    messages = _LIBC.msgget(0, 0o600)
+    held = struct.pack("l", 1) + SECRET.encode()
+    assert _LIBC.msgsnd(messages, held, len(SECRET), 0) == 0
+    return segment, messages
 
 
 @contextmanager

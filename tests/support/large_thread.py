@@ -12,6 +12,7 @@ from tests.support.rollout_files import (
     item,
     message,
     session_meta,
+    write_rollout,
 )
 
 OUTPUT_LINE = "some words of a line that a command wrote\n"
@@ -32,6 +33,24 @@ def write_large_thread(folder: Path, *, bytes_min: int, output_bytes: int = 4_00
             lines = _turn(turn, OUTPUT_LINE * (output_bytes // len(OUTPUT_LINE)))
             turn += 1
     return path
+
+
+def write_plain_thread(folder: Path, *, turns: int, text_bytes: int) -> Path:
+    """A session of so many turns, each with a question and an answer of that size."""
+    lines = [session_meta(history_mode="paginated")]
+    for number in range(turns):
+        turn = f"01a22885-a46e-7000-937a-{number:012x}"
+        said_ = {"type": "UserMessage", "id": f"u{number}", "content": []}
+        content = [{"type": "Text", "text": f"{number} " + "x" * text_bytes}]
+        answer = {"type": "AgentMessage", "id": f"a{number}", "content": content}
+        lines += [
+            event("task_started", turn_id=turn),
+            completed(said_, turn),
+            completed(answer, turn),
+            event("task_complete", turn_id=turn),
+        ]
+    numbered = [{"ordinal": number, **line} for number, line in enumerate(lines)]
+    return write_rollout(folder / "source", *numbered)
 
 
 def write_pictures(folder: Path, *, count: int, picture_bytes: int) -> Path:

@@ -7,26 +7,14 @@ reads nothing, one comes and leaves each second, one sends garbage.
 
 import asyncio
 import contextlib
-import itertools
-import json
 import statistics
-import sys
 import time
-from asyncio.subprocess import PIPE, Process
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
-import orjson
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed
+from tests.support.attached import Attached
 
 CLIENTS, THREADS = 50, 10
-PATIENCE_S = 60.0
-PROBED = Path(__file__).with_name("probed_server.py")
 Going = Callable[[int], bool]
 """Whether a thread begins one more turn, by how many it has had."""
 ANSWERED: tuple[str | bytes, ...] = (
@@ -81,102 +69,6 @@ class Measured:
     def deltas_per_s(self) -> float:
         """Delta notifications that all clients together got."""
         return self.deltas / self.seconds if self.seconds else 0.0
-
-
-class Attached:
-    """One healthy client; counts what ends for it."""
-
-    def __init__(self, socket: ClientConnection, patience_s: float = PATIENCE_S) -> None:
-        self._socket = socket
-        self._patience_s = patience_s
-        self._ids = itertools.count(1)
-        self._replies: dict[Any, asyncio.Future[dict[str, Any]]] = {}
-        self._changed = asyncio.Condition()
-        self.turns: Counter[str] = Counter()
-        self.items: Counter[tuple[str, str]] = Counter()
-        self.deltas = self.lagged = self.errors = 0
-        self._reader = asyncio.create_task(self._read())
-
-    @classmethod
-    async def to(cls, url: str, *, patience_s: float = PATIENCE_S) -> "Attached":
-        """Connected and introduced."""
-        socket = await connect(url, compression=None, max_size=None, ping_interval=None)
-        client = cls(socket, patience_s)
-        info = {"name": "load", "version": "1"}
-        capabilities = {"experimentalApi": True}
-        await client.call("initialize", {"clientInfo": info, "capabilities": capabilities})
-        return client
-
-    async def call(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The result."""
-        number = next(self._ids)
-        waiting = asyncio.get_running_loop().create_future()
-        self._replies[number] = waiting
-        frame = {"id": number, "method": method, "params": params}
-        await self._socket.send(orjson.dumps(frame), text=True)
-        reply = await asyncio.wait_for(waiting, self._patience_s)
-        assert "result" in reply, (method, reply)
-        result: dict[str, Any] = reply["result"]
-        return result
-
-    async def until(self, predicate: Callable[[], bool]) -> None:
-        """Until something that was told makes it true."""
-        async with asyncio.timeout(PATIENCE_S), self._changed:
-            await self._changed.wait_for(predicate)
-
-    async def leave(self) -> None:
-        """Close, and wait until all is read."""
-        await self._socket.close()
-        await self._reader
-
-    async def gone(self) -> int | None:
-        """Wait until the server has ended the connection; the code that it gave."""
-        await asyncio.wait({self._reader}, timeout=self._patience_s)
-        return self._socket.close_code
-
-    async def send(self, frame: str | bytes) -> None:
-        """Send whatever it is."""
-        await self._socket.send(frame)
-
-    async def vanish(self) -> None:
-        """End the connection without a word."""
-        self._socket.transport.abort()
-        await asyncio.wait({self._reader})
-
-    async def pause(self) -> None:
-        """Read nothing more, not even from the system's buffers."""
-        self._reader.cancel()
-        await asyncio.wait({self._reader})
-        self._socket.transport.pause_reading()
-
-    async def _read(self) -> None:
-        with contextlib.suppress(ConnectionClosed):
-            while True:
-                frame = orjson.loads(await self._socket.recv(decode=False))
-                if "method" not in frame:
-                    await self._replied(frame)
-                else:
-                    await self._told(frame["method"], frame.get("params") or {})
-
-    async def _replied(self, frame: dict[str, Any]) -> None:
-        async with self._changed:
-            self.errors += "error" in frame
-            self._changed.notify_all()
-        waiting = self._replies.pop(frame["id"], None)
-        if waiting is not None:
-            waiting.set_result(frame)
-
-    async def _told(self, method: str, params: Mapping[str, Any]) -> None:
-        if method == "item/agentMessage/delta":
-            self.deltas += 1
-        elif method == "server/lagged":
-            self.lagged += 1
-        elif method == "item/completed":
-            self.items[params["turnId"], params["item"]["id"]] += 1
-        elif method == "turn/completed":
-            async with self._changed:
-                self.turns[params["turn"]["id"]] += 1
-                self._changed.notify_all()
 
 
 class Load:
@@ -329,37 +221,3 @@ def flat_mib(sizes: Sequence[float]) -> tuple[float, float]:
     """Of sizes in order those of the second quarter, when all is warm, and of the last."""
     quarter = max(1, len(sizes) // 4)
     return statistics.median(sizes[quarter : 2 * quarter]), statistics.median(sizes[-quarter:])
-
-
-@asynccontextmanager
-async def probed(home: Path, env: Mapping[str, str]) -> AsyncIterator[tuple[Process, str]]:
-    """A server in a process of its own that notes how late its loop wakes, and its URL."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        str(PROBED),
-        home,
-        env=env,
-        stdin=PIPE,
-        stdout=PIPE,
-        limit=1 << 24,
-    )
-    assert process.stdout is not None
-    try:
-        url = (await process.stdout.readline()).decode().strip()
-        assert url, "the server did not start"
-        yield process, url
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-
-
-async def lags_ms(process: Process) -> list[float]:
-    """Stop such a server; the lags of its loop."""
-    return [late for late, _ in await gaps_ms(process)]
-
-
-async def gaps_ms(process: Process) -> list[tuple[float, float]]:
-    """Stop such a server; the lags of its loop, and what processor time it took in each."""
-    out, _ = await asyncio.wait_for(process.communicate(b""), 60)
-    return [(late, busy) for late, busy in json.loads(out)]

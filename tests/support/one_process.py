@@ -43,7 +43,8 @@ from state.home import Home
 from state.ids import ThreadId
 from state.named_queries import Query
 from state.recovery import State, open_state
-from state.stores.jobs import CONSOLIDATION_KEY, LEASE_MAX_MS, Claimed, JobStore, Skipped
+from state.stores.jobs import CONSOLIDATION_KEY, Claimed, JobStore
+from state.stores.refusals import LEASE_MAX_MS, Skipped
 from tests.support.clock import ManualClock
 from tests.support.consolidators import SUMMARY, USE, Tools, write_well
 from tests.support.learning import OpenQuota

@@ -140,6 +140,7 @@ class ResponsesServer:
     def __init__(self) -> None:
         self.requests: list[Recorded] = []
         self.models: list[str] | None = None  # what it lists; None is that there is no such path
+        self.model_facts: dict[str, Any] = {}  # stands in each row of that list beside the id
         self.model_lists = 0
         self.structured: Callable[[Recorded], Any] = example_of_schema
         """Makes the answer to a request with an output schema that no script covers."""
@@ -198,7 +199,8 @@ class ResponsesServer:
                 content = await reader.readexactly(int(headers.get("content-length", "0")))
                 if path.endswith("/models") and self.models is not None:
                     self.model_lists += 1
-                    listed = json.dumps({"data": [{"id": one} for one in self.models]})
+                    rows = [{"id": one, **self.model_facts} for one in self.models]
+                    listed = json.dumps({"data": rows})
                     _plain(writer, 200, listed.encode(), {})
                 elif method != "POST" or not path.endswith(self.path):
                     _plain(writer, 404, b'{"error":{"message":"no such path"}}', {})
@@ -286,7 +288,8 @@ class ResponsesServer:
         pieces, waiting = _pieces(text, reply.delta_characters), list[bytes]()
         for index, piece in enumerate(pieces):
             if reply.gate is not None and index == (len(pieces) + 1) // 2:
-                yield b"".join(waiting)
+                if waiting:  # an empty chunk would end the body
+                    yield b"".join(waiting)
                 waiting = []
                 await reply.gate.wait()
             if reply.tokens_per_s:

@@ -72,6 +72,7 @@ class ScriptedProvider:
         self.requests: list[ModelRequest] = []
         self.scripts: list[Sequence[Step]] = []
         self.asked = asyncio.Event()
+        self.windows = {"scripted-model": 100_000}
 
     def script(self, *scripts: Sequence[Step]) -> None:
         """Add the steps of the next calls."""
@@ -80,6 +81,10 @@ class ScriptedProvider:
     def models(self) -> Sequence[ModelInfo]:
         """The one model."""
         return (ModelInfo(model_id="scripted-model", display_name="S", context_window=100_000),)
+
+    def window(self, model: str) -> int | None:
+        """That of its one model."""
+        return self.windows.get(model)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Play the next script."""
@@ -182,6 +187,7 @@ async def live_bench(
     bar: Bar = nothing_is_barred,
     tools: ToolParts | None = None,
     fallbacks: tuple[str, ...] = (),
+    auto_compact_tokens: int | None = None,
 ) -> AsyncIterator[Bench]:
     """A home, its state, and live threads over a scripted provider."""
     clock = SystemClock()
@@ -198,7 +204,10 @@ async def live_bench(
 
     model_limits = ModelLimits(retry=RetryLimits(wait_first_s=0.001, wait_max_s=0.002))
     settings = AgentSettings(
-        provider="scripted", model_fallbacks=fallbacks, limits=limits or AgentLimits()
+        provider="scripted",
+        model_fallbacks=fallbacks,
+        limits=limits or AgentLimits(),
+        auto_compact_tokens=auto_compact_tokens,
     )
 
     def build() -> LiveThreads:

@@ -9,7 +9,6 @@ from protocol.messages.handshake import InitializeParams, InitializeResult
 from protocol.messages.memory import MemoryReadResult
 from protocol.messages.threads import NameSetParams, ThreadIdParams, UnsubscribeResult
 from protocol.methods import (
-    INITIALIZE,
     THREAD_MEMORY_READ,
     THREAD_NAME_SET,
     THREAD_UNSUBSCRIBE,
@@ -28,7 +27,8 @@ SECRET = "sk-text-of-an-unexpected-error"
 class SmallServer:
     """`thread/name/set` does what the name says; `thread/unsubscribe` subscribes, to be short."""
 
-    def __init__(self, *, limits: WireLimits | None = None) -> None:
+    def __init__(self, *, limits: WireLimits | None = None, whole: bool = True) -> None:
+        """Without `whole` only `initialize` is answered until `make_whole`."""
         self.limits = limits or WireLimits()
         self.clock = ManualClock()
         self.hub = Hub(self.clock, self.limits)
@@ -36,19 +36,21 @@ class SmallServer:
         self.go = asyncio.Event()
         self.summary: str = ""
         bounds: list[Bound] = [  # type: ignore[type-arg]  # handlers of several parameter types
-            Bound(INITIALIZE, self._initialize),
             Bound(THREAD_NAME_SET, self._name),
             Bound(THREAD_UNSUBSCRIBE, self._subscribe),
             Bound(THREAD_MEMORY_READ, self._read),
         ]
-        self.dispatcher = Dispatcher(
-            {bound.method.name: bound.call for bound in bounds},
-            failures=_failures,
-            limits=self.limits,
-        )
+        self._bindings = {bound.method.name: bound.call for bound in bounds}
+        self.dispatcher = Dispatcher(self._initialize, limits=self.limits)
+        if whole:
+            self.make_whole()
         self.connect: Connect = partial(
             serve_connection, hub=self.hub, dispatcher=self.dispatcher, limits=self.limits
         )
+
+    def make_whole(self) -> None:
+        """Answer every request from now on."""
+        self.dispatcher.join(self._bindings, _failures)
 
     async def _initialize(self, call: Call, params: InitializeParams) -> InitializeResult:
         await asyncio.sleep(0)  # a request sent right behind must wait for this one

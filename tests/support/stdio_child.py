@@ -11,7 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from server.wire.stdio import StdioServer, reserve_stdout
+from server._stdout import reserve_stdout
+from server.wire.stdio import StdioServer
 from tests.support.small_server import SmallServer
 from tests.support.source import ROOT
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from memory_write.controls.reset import MemoryReset
-from memory_write.housekeeping import keep_house
+from memory_write.housekeeping import Housekeeping
 from memory_write.limits import MemorySettings, Phase1Limits
 from memory_write.phase1.run import Phase1
 from memory_write.phase2.recover import recover
@@ -118,7 +118,7 @@ async def claim(state: State, seams: Seams | None) -> None:
 
 async def prune(state: State, seams: Seams | None) -> None:
     """Drop what nobody used for long, outputs and jobs, as every pass does first."""
-    await keep_house(state, SETTINGS)
+    await Housekeeping(state).keep(SETTINGS)
 
 
 async def reset(state: State, seams: Seams | None) -> None:

@@ -88,13 +88,19 @@ class WireClient:
 
     async def reply(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Call a method; the whole reply, of success or failure."""
+        return await asyncio.wait_for(await self.begin(method, params), WAIT_S)
+
+    async def begin(
+        self, method: str, params: Mapping[str, Any] | None = None
+    ) -> asyncio.Future[dict[str, Any]]:
+        """Send a call; its whole reply is still to come."""
         number = next(self._ids)
         waiting = self.expect(number)
         message: dict[str, Any] = {"id": number, "method": method}
         if params is not None:
             message["params"] = params
         await self.link.send(orjson.dumps(message))
-        return await asyncio.wait_for(waiting, WAIT_S)
+        return waiting
 
     def expect(self, request_id: int | str) -> asyncio.Future[dict[str, Any]]:
         """The reply to an id that a raw message will carry."""

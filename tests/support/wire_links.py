@@ -110,6 +110,10 @@ class WebSocketLink:
         """Read again."""
         self.connection.transport.resume_reading()
 
+    def cut(self) -> None:
+        """End it without a word."""
+        self.connection.transport.abort()
+
     async def close(self) -> None:
         """Leave."""
         await self.connection.close()
@@ -166,8 +170,36 @@ class LineLink:
         else:
             self.writer.close()
 
+    def fall_silent(self) -> None:
+        """Read nothing more."""
+        transport: asyncio.ReadTransport = self.reader._transport  # type: ignore[attr-defined]
+        transport.pause_reading()
+
+    def wake(self) -> None:
+        """Read again."""
+        transport: asyncio.ReadTransport = self.reader._transport  # type: ignore[attr-defined]
+        transport.resume_reading()
+
+    def cut(self) -> None:
+        """End it without a word."""
+        self.writer.transport.abort()
+
     def abandon(self) -> None:
         """Close both directions at once."""
         self.writer.close()
         if self._read_transport is not None:
             self._read_transport.close()
+
+
+class BridgedLink(LineLink):
+    """A link to a process that carries lines to the owner of its home."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None and process.stdout is not None
+        super().__init__(process.stdout, process.stdin)
+        self._process = process
+
+    def cut(self) -> None:
+        """Kill the bridge, if it still runs."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()

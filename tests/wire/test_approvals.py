@@ -78,8 +78,8 @@ async def _item(client: WireClient) -> dict[str, Any]:
 async def test_an_asker_drops_and_another_answers_under_the_same_id(
     kind: Kind, tmp_path: Path
 ) -> None:
-    """Nothing is lost with a connection; the other hears what was resolved, and may be late."""
-    async with _scene(tmp_path) as scene, scene.home.wire.client("pair") as other:
+    """Nothing is lost with a connection; the other hears what was resolved, and that it is late."""
+    async with _scene(tmp_path) as scene, scene.home.wire.client(kind) as other:
         async with scene.home.wire.client(kind) as asker:
             thread_id, _ = await scene.asks(asker)
             first = await asker.server_request(COMMAND)
@@ -92,12 +92,17 @@ async def test_an_asker_drops_and_another_answers_under_the_same_id(
             for client in (second, other):
                 resolved = await client.notification("serverRequest/resolved")
                 assert resolved == {"threadId": thread_id, "requestId": first["id"]}
-            await other.answer(again["id"], {"decision": "decline"})  # late: it changes nothing
+            await other.answer(again["id"], {"decision": "decline"})
+            late = await other.notification("warning")
+            assert late["threadId"] == thread_id
+            assert f"the answer to request {first['id']} came too late" in late["message"]
             turn = (await other.notification("turn/completed"))["turn"]
             assert turn["status"] == "completed"
             assert (await _item(second))["status"] == "completed"
             assert scene.tool.ran == [ASKED["cmd"]]
             assert await other.request("thread/loaded/list", {}) is not None
+            for client in (second, other):  # told once, and nobody else hears of it
+                assert client.notifications("warning") == []
 
 
 @pytest.mark.requirement("FR-T7")
@@ -107,7 +112,7 @@ async def test_of_two_answers_at_once_the_first_counts(kind: Kind, tmp_path: Pat
     async with (
         _scene(tmp_path) as scene,
         scene.home.wire.client(kind) as one,
-        scene.home.wire.client("pair") as two,
+        scene.home.wire.client(kind) as two,
     ):
         thread_id = await scene.thread(one)
         scene.model.script(says("hello"))
@@ -129,6 +134,10 @@ async def test_of_two_answers_at_once_the_first_counts(kind: Kind, tmp_path: Pat
                 await client.notification("turn/completed")
                 assert len(client.notifications("serverRequest/resolved")) == 1
                 await client.notification("serverRequest/resolved")
+            for client in (one, two):  # a reply comes behind whatever was said to an answer
+                await client.request("thread/loaded/list", {})
+            late = [len(client.notifications("warning")) for client in (one, two)]
+            assert sum(late) == number + 1, "of two answers one was late"
 
 
 @pytest.mark.requirement("FR-T8")
@@ -178,7 +187,7 @@ async def test_an_error_of_one_client_leaves_the_answer_to_the_others(
     """A script that knows no approvals must not decide for the person at the editor."""
     async with (
         _scene(tmp_path) as scene,
-        scene.home.wire.client("pair") as person,
+        scene.home.wire.client(kind) as person,
         scene.home.wire.client(kind) as script,
     ):
         thread_id, _ = await scene.asks(person)

@@ -16,6 +16,7 @@ UNUSABLE: list[dict[str, Any]] = [
     *({name: LONG} for name in ("cwd", "model", "modelProvider", "serviceTier", "permissions")),
     *({"config": {key: LONG}} for key in ("model", "model_provider", "model_reasoning_effort")),
     {"cwd": "a\0b"},
+    *({"runtimeWorkspaceRoots": one} for one in (["src"], ["/a\0b"], ["/srv"] * 50_000, "/srv")),
     {"config": {"sandbox_mode": []}},
     {"permissions": ":none"},
 ]
@@ -25,6 +26,7 @@ OF_START: list[dict[str, Any]] = [
 OF_TURN: list[dict[str, Any]] = [
     *({name: LONG} for name in ("model", "effort", "cwd", "permissions", "clientUserMessageId")),
     {"cwd": "a\0b"},
+    {"runtimeWorkspaceRoots": ["src"]},
     {"sandboxPolicy": {"type": "workspaceWrite", "writableRoots": ["/tmp"] * 50_000}},
 ]
 
@@ -49,7 +51,7 @@ async def test_a_word_that_is_too_long_is_refused_wherever_it_is_given(tmp_path:
             *(
                 ("thread/settings/update", {"threadId": thread, **one})
                 for one in OF_TURN
-                if "clientUserMessageId" not in one
+                if not {"clientUserMessageId", "runtimeWorkspaceRoots"} & one.keys()
             ),
         ]
         for method, params in asked:
@@ -86,22 +88,36 @@ async def test_a_listed_profile_holds_wherever_it_is_chosen(
             )
             return str(resumed["sandbox"]["type"])
 
+        async def profile_told(thread: str) -> Any:
+            await shown(thread)  # what came before its reply is here
+            told = [one["params"] for one in client.notifications("thread/settings/updated")]
+            assert told[-1]["threadId"] == thread
+            return told[-1]["threadSettings"]["activePermissionProfile"]
+
         other = "danger-full-access" if sandbox == "readOnly" else "read-only"
         listed = await client.request("permissionProfile/list", {})
         assert profile in [one["id"] for one in listed["data"]]
         begun = await client.request("thread/start", {"permissions": profile})
         assert begun["sandbox"]["type"] == sandbox
+        active = {"id": profile, "extends": None}
+        assert begun["activePermissionProfile"] == active
         thread = await started(client, sandbox=other)
         await said(client, thread, "hello")
         assert await shown(thread) != sandbox
         fork = await client.request("thread/fork", {"threadId": thread, "permissions": profile})
         assert fork["sandbox"]["type"] == sandbox
+        assert fork["activePermissionProfile"] == active
         await said(client, thread, "hello", permissions=profile)
         assert await shown(thread) == sandbox
         again = await started(client, sandbox=other)
         await said(client, again, "hello")
         await client.request("thread/settings/update", {"threadId": again, "permissions": profile})
         assert await shown(again) == sandbox
+        assert await profile_told(again) == active
+        wider = {"type": "workspaceWrite", "networkAccess": True}
+        await client.request("thread/settings/update", {"threadId": again, "sandboxPolicy": wider})
+        assert await shown(again) == "workspaceWrite"
+        assert await profile_told(again) is None
         error = await error_of(client, "thread/start", {"permissions": profile, "sandbox": other})
         assert error["message"] == "`permissions` cannot be combined with `sandbox`"
 

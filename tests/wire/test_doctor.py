@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 from server.cli import doctor
+from server.cli.render import when
 from state.stores.jobs import Claimed
 from tests.support.homes import serving
 
@@ -21,17 +22,18 @@ async def test_a_consolidation_that_failed_is_a_fault_with_its_reason_and_the_ne
                 tx, version="v1", lease_s=90, cooldown_s=0, ignore_cooldown=True
             )
             assert isinstance(found, Claimed)
+        retry_at_ms = state.clock.now_ms() + 3_600_000
         async with state.jobs.finishing(state.database, found.claim) as tx:
             await state.jobs.fail(
                 tx,
                 found.claim,
                 reason="unsound: MEMORY.md is missing",
-                retry_at_ms=1_800_000_000_000,
+                retry_at_ms=retry_at_ms,
                 uses_retry=True,
             )
         [check] = await asyncio.to_thread(doctor.learning_check, home.home)
     [after] = doctor.learning_check(home.home)
     assert after == check and not check.ok
     assert check.found.startswith("failed: consolidation v1: what the model wrote was refused: ")
-    assert "MEMORY.md is missing, again from 2027-01-15" in check.found
+    assert f"MEMORY.md is missing, again from {when(retry_at_ms)}" in check.found
     assert check.hint is not None and "`memoryd consolidate --wait`" in check.hint

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.homes import provider_config, serving
-from tests.support.methods import error_of, started
+from tests.support.methods import error_of, said, started
 from tests.support.responses_server import Reply, ResponsesServer
 from tests.support.wire import KINDS, Kind
 
@@ -42,12 +42,16 @@ async def test_right_after_the_first_answered_turn_start_the_thread_has_its_file
         model.release()
 
 
+@pytest.mark.requirement("FR-T20")
+@pytest.mark.parametrize("kind", KINDS)
 async def test_a_thread_without_a_turn_is_still_said_to_have_no_file_at_once(
-    tmp_path: Path,
+    kind: Kind, tmp_path: Path
 ) -> None:
-    """One client goes on only if it reads these words."""
-    async with serving(tmp_path) as home, home.wire.client("pair") as client:
+    """One client goes on only if it reads these words; the thread's first turn works behind it."""
+    async with serving(tmp_path) as home, home.wire.client(kind) as client:
         thread = await started(client)
         for method in ("thread/resume", "thread/fork", "thread/archive"):
             error = await error_of(client, method, {"threadId": thread})
             assert error["message"] == f"no rollout found for thread id {thread}"
+        assert (await said(client, thread, "hello"))["status"] == "completed"
+        assert (await client.request("thread/resume", {"threadId": thread}))["thread"]["turns"]

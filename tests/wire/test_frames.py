@@ -43,6 +43,7 @@ DEVIATIONS = {
     "memory_pipeline:b:23": "our reset keeps a folder of version 1, so version 2 is asked for more",
     "model_errors:a:7": "a history that is too long is replaced by a summary first, if that works",
     "thread_admin:a:42": "its list forgets from which thread a fork came",
+    "reads:a:8": "a person answers approvals, and no client offers another reviewer",
     "reads:a:9": "we have no skills of our own",
     "reads:a:13": "there is one way of working together",
     "reads:a:15": "there is one switch",

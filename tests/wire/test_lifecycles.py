@@ -6,20 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from websockets.asyncio.client import connect
 
+from server.agent.inputs import ThreadSettings
+from server.agent.live_threads import LiveThreads
+from server.handlers.idling import IdleThreads
 from server.wire.limits import WireLimits
 from state.ids import ThreadId
 from tests.support.clock import ManualClock
 from tests.support.homes import Serving, provider_config, serving
+from tests.support.large_thread import write_plain_thread
 from tests.support.methods import error_of, said, started
-from tests.support.narrow_link import narrow
+from tests.support.paging import all_paged, imported
 from tests.support.responses_server import Reply, ResponsesServer
-from tests.support.rollout_files import THREAD, completed, event, session_meta, write_rollout
+from tests.support.rollout_files import THREAD
 from tests.support.wire import KINDS, Kind, WireClient
-from tests.support.wire_links import WebSocketLink
-
-LONG_WAIT_S = 300.0
 
 
 async def _minutes(clock: ManualClock, count: int) -> None:
@@ -32,6 +32,23 @@ async def _minutes(clock: ManualClock, count: int) -> None:
 
 def _loaded(home: Serving) -> list[str]:
     return [live.id for live in home.server.services.live.loaded()]
+
+
+async def test_who_resumes_is_told_what_the_thread_holds_already(tmp_path: Path) -> None:
+    """With its turns and without them: clients show how full the window is before the next turn."""
+    async with ResponsesServer() as model:
+        config = f"model_context_window = 50_000\n{provider_config(model.base_url)}"
+        async with serving(tmp_path, config=config) as home, home.wire.client("pair") as client:
+            thread = await started(client)
+            await said(client, thread, "hello")
+            [told] = client.notifications("thread/tokenUsage/updated")
+            for excluded in (True, False):
+                async with home.wire.client("pair") as other:
+                    params = {"threadId": thread, "excludeTurns": excluded}
+                    await other.request("thread/resume", params)
+                    again = await other.notification("thread/tokenUsage/updated")
+                    assert again == told["params"]
+                    assert again["tokenUsage"]["modelContextWindow"] == 50_000
 
 
 @pytest.mark.requirement("MR-9-26")
@@ -93,6 +110,62 @@ async def test_a_thread_that_works_is_never_let_go(tmp_path: Path) -> None:
         async with home.wire.client("pair") as witness:
             await _minutes(clock, 3)
             assert await witness.notification("thread/closed") == {"threadId": thread}
+
+
+async def test_a_thread_to_which_a_client_comes_while_another_is_let_go_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both were quiet when it was looked; letting go of the first takes its time."""
+    clock = ManualClock()
+    async with serving(tmp_path) as home, home.wire.client("pair") as client:
+        services = home.server.services
+        idle = IdleThreads(services.live, services.hub, clock, idle_s=60)
+        first, second = await started(client), await started(client)
+        for thread in (first, second):
+            await said(client, thread, "hello")
+            await client.request("thread/unsubscribe", {"threadId": thread})
+        unload = LiveThreads.unload
+
+        async def slow(live: LiveThreads, thread_id: ThreadId) -> bool:
+            await client.request("thread/resume", {"threadId": second, "excludeTurns": True})
+            return await unload(live, thread_id)
+
+        monkeypatch.setattr(LiveThreads, "unload", slow)
+        clock.advance(10 * 365 * 86_400)  # far behind the time of the threads' turns
+        await idle.look()
+        clock.advance(60)
+        await idle.look()
+        assert _loaded(home) == [second]
+        monkeypatch.setattr(LiveThreads, "unload", unload)
+        await client.request("thread/unsubscribe", {"threadId": second})
+        await idle.look()
+        assert _loaded(home) == [second]
+        clock.advance(60)
+        await idle.look()
+        assert _loaded(home) == []
+
+
+@pytest.mark.parametrize("method", ["thread/resume", "thread/fork"])
+async def test_nobody_listens_to_a_thread_that_went_while_it_was_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """Such a listener would be held for nothing as long as its client is there."""
+    async with serving(tmp_path) as home, home.wire.client("pair") as client:
+        thread = await started(client)
+        await said(client, thread, "hello")
+        await client.request("thread/unsubscribe", {"threadId": thread})
+        live = home.server.services.live
+
+        async def gone(settings: ThreadSettings) -> list[str]:
+            for one in live.loaded():
+                await live.unload(one.id)
+            return []
+
+        module = method.replace("thread/resume", "resuming").replace("thread/fork", "forking")
+        monkeypatch.setattr(f"server.handlers.{module}.instruction_sources", gone)
+        error = await error_of(client, method, {"threadId": thread, "excludeTurns": True})
+        assert error["message"].startswith("thread not found")
+        assert home.server.services.hub.subscriptions == 0
 
 
 async def test_whoever_comes_while_a_thread_is_closing_is_told_to_try_again(
@@ -215,69 +288,16 @@ async def _send(client: WireClient, number: int | str, thread: str, name: str) -
     await client.link.send(json.dumps(message).encode())
 
 
-def _large(folder: Path, *, turns: int, text_bytes: int) -> Path:
-    """A session of so many turns, each with a question and an answer of that size."""
-    lines = [session_meta(history_mode="paginated")]
-    for number in range(turns):
-        turn = f"01a22885-a46e-7000-937a-{number:012x}"
-        said_ = {"type": "UserMessage", "id": f"u{number}", "content": []}
-        content = [{"type": "Text", "text": f"{number} " + "x" * text_bytes}]
-        answer = {"type": "AgentMessage", "id": f"a{number}", "content": content}
-        lines += [
-            event("task_started", turn_id=turn),
-            completed(said_, turn),
-            completed(answer, turn),
-            event("task_complete", turn_id=turn),
-        ]
-    numbered = [{"ordinal": number, **line} for number, line in enumerate(lines)]
-    return write_rollout(folder / "source", *numbered)
-
-
 @pytest.mark.requirement("FR-T4")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_large_thread_is_resumed_in_pages_of_which_none_is_too_long(
     kind: Kind, tmp_path: Path
 ) -> None:
     """Every item comes, once, in frames that every client can read; nothing is dropped."""
-    source = await asyncio.to_thread(_large, tmp_path, turns=1_000, text_bytes=2_000)
+    source = await asyncio.to_thread(write_plain_thread, tmp_path, turns=1_000, text_bytes=2_000)
     async with serving(tmp_path) as home, home.wire.client(kind) as client:
-        await _all_paged(client, source, turns=1_000)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-@pytest.mark.requirement("FR-T4")
-async def test_forty_megabytes_come_whole_over_a_narrow_link(tmp_path: Path) -> None:
-    """Twenty thousand items; the server's own outbox is where they wait."""
-    source = await asyncio.to_thread(_large, tmp_path, turns=10_000, text_bytes=4_000)
-    async with (
-        serving(tmp_path) as home,
-        narrow((await home.wire.http()).address) as url,
-        connect(url, compression=None, max_size=None, ping_interval=None) as socket,
-    ):
-        client = WireClient(WebSocketLink(socket))
-        await client.initialize()
-        await _all_paged(client, source, turns=10_000)
-        await client.close()
-
-
-async def _all_paged(client: WireClient, source: Path, *, turns: int) -> None:
-    await _patiently(client, "thread/import", {"path": str(source)})
-    resumed = await _patiently(client, "thread/resume", {"threadId": THREAD})
-    newest = resumed["thread"]["turns"]
-    assert 0 < len(newest) < turns and newest[-1]["items"][-1]["id"] == f"a{turns - 1}"
-    cursor, seen = resumed["itemsBackwardsCursor"], []
-    while cursor is not None:
-        page = await _patiently(
-            client,
-            "thread/items/list",
-            {"threadId": THREAD, "cursor": cursor, "sortDirection": "desc", "limit": 100},
-        )
-        seen += [row["item"]["id"] for row in page["data"]]
-        cursor = page["nextCursor"]
-    assert len(seen) == len(set(seen)) == 2 * turns
-    assert max(len(json.dumps(frame)) for frame in client.frames) < 64 * 1024
-    assert client.notifications("server/lagged") == []
+        await imported(client, source)
+        await all_paged(client, turns=1_000)
 
 
 @pytest.mark.requirement("FR-T4")
@@ -287,7 +307,7 @@ async def test_a_reply_beyond_the_limit_is_an_error_and_no_disconnect(
 ) -> None:
     """The error says what to do, and a smaller page comes on the same connection."""
     limits = WireLimits(outbox_bytes_max=24_000)
-    source = await asyncio.to_thread(_large, tmp_path, turns=50, text_bytes=1_000)
+    source = await asyncio.to_thread(write_plain_thread, tmp_path, turns=50, text_bytes=1_000)
     async with serving(tmp_path, wire_limits=limits) as home, home.wire.client(kind) as client:
         await client.request("thread/import", {"path": str(source)})
         params = {"threadId": THREAD, "limit": 100}
@@ -295,14 +315,3 @@ async def test_a_reply_beyond_the_limit_is_an_error_and_no_disconnect(
         assert error["code"] == -32603 and "ask for less at a time" in error["message"]
         page = await client.request("thread/items/list", {**params, "limit": 5})
         assert len(page["data"]) == 5
-
-
-async def _patiently(client: WireClient, method: str, params: dict[str, Any]) -> Any:
-    """A call that may take long on a slow machine."""
-    number = f"{method}-{len(client.frames)}"
-    waiting = client.expect(number)
-    message = {"id": number, "method": method, "params": params}
-    await client.link.send(json.dumps(message).encode())
-    reply = await asyncio.wait_for(waiting, LONG_WAIT_S)
-    assert "result" in reply, reply
-    return reply["result"]

@@ -8,7 +8,8 @@ from tests.bench.figures import percentile
 from tests.bench.sides import rss_mib
 from tests.support.homes import provider_config
 from tests.support.installed import environment
-from tests.support.many_clients import THREADS, Load, flat_mib, for_seconds, lags_ms, probed
+from tests.support.many_clients import THREADS, Load, flat_mib, for_seconds
+from tests.support.probed import lags_ms, probed
 from tests.support.responses_server import Recorded, Reply, ResponsesServer
 
 ANSWER = "A few words of an answer that comes in pieces, one after the other, not at once."

@@ -126,6 +126,24 @@ async def test_a_thread_that_never_asks_runs_what_the_user_configured(tmp_path: 
         await client.notification("turn/completed")
 
 
+async def test_a_policy_that_lets_no_server_ask_refuses_what_needs_a_word(tmp_path: Path) -> None:
+    """What only reads is called all the same."""
+    parts = {"sandbox_approval": True, "rules": True, "mcp_elicitations": False}
+    policy = {"granular": parts}
+    async with attached(tmp_path, mcp_config(), approvalPolicy=policy) as (
+        _,
+        model,
+        client,
+        thread,
+    ):
+        model.script(called("wipe", path="/"), called("echo", text="x"), says("done"))
+        await begin(client, thread)
+        item = await completed(client)
+        assert item["status"] == "failed" and "granular" in item["error"]["message"]
+        assert (await completed(client))["status"] == "completed"
+        await client.notification("turn/completed")
+
+
 async def test_a_server_asks_the_user_in_the_middle_of_a_call(tmp_path: Path) -> None:
     async with attached(tmp_path, mcp_config()) as (_, model, client, thread):
         model.script(called("ask"), says("done"))
@@ -135,6 +153,19 @@ async def test_a_server_asks_the_user_in_the_middle_of_a_call(tmp_path: Path) ->
         assert "colour" in asked["params"]["requestedSchema"]["properties"]
         await client.answer(asked["id"], {"action": "accept", "content": {"colour": "blue"}})
         assert "'colour': 'blue'" in (await completed(client))["result"]["content"][0]["text"]
+        await client.notification("turn/completed")
+
+
+async def test_the_time_of_a_call_stands_while_a_person_is_asked(tmp_path: Path) -> None:
+    """A person who thinks longer than the server may take fails nothing."""
+    async with attached(tmp_path, mcp_config(tool_timeout_sec=1.5)) as (_, model, client, thread):
+        model.script(called("ask"), says("done"))
+        await begin(client, thread)
+        asked = await client.server_request("mcpServer/elicitation/request")
+        await asyncio.sleep(1.6)
+        await client.answer(asked["id"], {"action": "accept", "content": {"colour": "blue"}})
+        item = await completed(client)
+        assert item["status"] == "completed", item
         await client.notification("turn/completed")
 
 

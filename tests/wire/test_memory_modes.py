@@ -144,6 +144,10 @@ async def test_what_is_said_in_private_stands_in_no_other_place(
             thread = await started(client, ephemeral=kind == "ephemeral", **given)
             await said(client, thread, f"remember that my word is {canary}")
             await said(client, thread, f"fail with an error about {canary}")
+            error = await error_of(
+                client, "thread/name/set", {"threadId": thread, "name": f"On {canary}"}
+            )
+            assert canary not in str(error)
             seen = len(client.frames)
             other = await started(client)
             await said(client, other, "hello")
@@ -180,17 +184,29 @@ async def test_a_thread_that_becomes_private_leaves_its_words_in_its_transcript_
     async with serving(tmp_path) as home, home.wire.client("pair") as client:
         thread = await started(client)
         await said(client, thread, f"my word is {canary}")
+        name = {"threadId": thread, "name": f"On {canary}"}
+        await client.request("thread/name/set", name)
         assert canary in str(await client.request("thread/list", {}))
         if not loaded:
             await home.server.services.live.unload(ThreadId(thread))
         await client.request(SET, {"threadId": thread, "mode": "disabled", "memoryUse": False})
+        gone = [one["params"] for one in client.notifications("thread/name/updated")][-1]
+        assert gone == {"threadId": thread, "threadName": None}
+        error = await error_of(client, "thread/name/set", name)
+        assert error["data"]["kind"] == "privateThread" and thread in error["message"]
         await client.request(
             "thread/metadata/update", {"threadId": thread, "gitInfo": {"sha": "a"}}
         )
         listed = await client.request("thread/list", {})
-        assert [one["preview"] for one in listed["data"]] == ["Private thread"]
+        assert [(one["preview"], one["name"]) for one in listed["data"]] == [
+            ("Private thread", None)
+        ]
         assert (await client.request("thread/list", {"searchTerm": canary}))["data"] == []
         read = await client.request("thread/read", {"threadId": thread})
         assert read["thread"]["preview"] == "Private thread"
+    home.home.database.unlink()
+    async with serving(tmp_path) as home, home.wire.client("pair") as client:
+        [row] = (await client.request("thread/list", {}))["data"]
+        assert (row["preview"], row["name"]) == ("Private thread", None)
     places = [path for path, data in files_below(tmp_path).items() if canary.encode() in data]
     assert places and all(path.startswith("home/sessions/") for path in places)

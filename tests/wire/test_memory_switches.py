@@ -98,7 +98,7 @@ async def test_a_change_of_mode_goes_before_what_learning_has_to_write(tmp_path:
         live = home.server.services.live.require(thread)
 
         async def change() -> None:
-            await live.set_memory_mode("disabled")
+            await live.memory.set_mode("disabled")
             order.append("mode")
             written.one_more()
 

@@ -86,33 +86,51 @@ async def test_of_simultaneous_starts_one_begins_a_turn_and_the_others_join_it(
 async def test_a_start_that_requires_idle_leaves_a_busy_thread_alone(
     kind: Kind, tmp_path: Path
 ) -> None:
-    """Nothing is recorded and no model is called."""
+    """Nothing is recorded, told or changed, and no model is called."""
     async with (
         ResponsesServer() as model,
         serving(tmp_path, config=provider_config(model.base_url)) as home,
         home.wire.client(kind) as client,
+        home.wire.client("pair") as watcher,
     ):
-        model.script(Reply(text="slow", hangs=True))
-        thread = await started(client)
+        thread, state = await started(client), home.server.services.state
+        await said(client, thread, "hello")
+        await watcher.request("thread/resume", {"threadId": thread, "excludeTurns": True})
+        model.script(Reply(hangs=True))  # nothing is told of it meanwhile
         words = [{"type": "text", "text": "first"}]
         turn = await client.request("turn/start", {"threadId": thread, "input": words})
-        await model.wait_for_requests(1)
-        error = await error_of(
-            client, "turn/start", {"threadId": thread, "input": words, "requireIdle": True}
-        )
-        assert error["data"] == {
-            "kind": "threadBusy",
-            "retryable": True,
-            "activeTurnId": turn["turn"]["id"],
-        }
+        await model.wait_for_requests(2)
+        await watcher.notification("turn/started")
+        path = Path((await client.request("thread/read", {"threadId": thread}))["thread"]["path"])
+        live = home.server.services.live.require(ThreadId(thread))
+
+        async def seen() -> tuple[object, ...]:
+            await watcher.request("thread/loaded/list", {})
+            async with state.database.reading() as read:
+                row = await state.threads.get(read, ThreadId(thread))
+            told = [one for one in watcher.frames if "method" in one]
+            return await asyncio.to_thread(path.read_bytes), row, live.settings, told
+
+        before = await seen()
+        changes = {"model": "another", "effort": "high", "approvalPolicy": "never", "cwd": "/"}
+        start = {"threadId": thread, "input": words, "requireIdle": True}
+        for more in ({}, changes):
+            error = await error_of(client, "turn/start", {**start, **more})
+            assert error["data"] == {
+                "kind": "threadBusy",
+                "retryable": True,
+                "activeTurnId": turn["turn"]["id"],
+            }
+        assert await seen() == before
         model.release()
-        await client.notification("turn/completed")
-        assert len(model.requests) == 1
+        await watcher.notification("turn/completed")
+        assert len(model.requests) == 2
         items = await client.request("thread/items/list", {"threadId": thread})
-        assert [one["item"]["type"] for one in items["data"]] == ["userMessage", "agentMessage"]
-        await client.request(
-            "turn/start", {"threadId": thread, "input": words, "requireIdle": True}
-        )
+        kinds = [one["item"]["type"] for one in items["data"]]
+        assert kinds == ["userMessage", "agentMessage", "userMessage"]
+        await client.request("turn/start", {**start, **changes})
+        await watcher.notification("turn/completed")
+        assert (live.settings.model, live.settings.cwd) == ("another", "/")
 
 
 async def test_a_stale_interrupt_says_whether_the_thread_is_idle(tmp_path: Path) -> None:
@@ -323,7 +341,7 @@ async def test_too_much_input_is_refused_with_its_size(tmp_path: Path) -> None:
 async def test_every_other_method_is_answered_at_once(tmp_path: Path) -> None:
     """Silence makes clients hang, an error does not."""
     async with serving(tmp_path) as home, home.wire.client("pair") as client:
-        for method in ("review/start", "thread/goal/set", "thread/readState/update", "x"):
+        for method in ("thread/goal/set", "thread/readState/update", "x"):
             error = await error_of(client, method, {})
             assert error["code"] == -32601
 

@@ -28,4 +28,12 @@ async def test_the_model_in_use_is_listed_first_whatever_the_provider_lists(
                 told = (await client.request("model/list", {"includeHidden": True}))["data"]
                 assert [one["id"] for one in told] == shown
                 assert [one["isDefault"] for one in told] == [True] + [False] * (len(shown) - 1)
+                assert all(one["inputModalities"] == ["text", "image"] for one in told)
         assert model.model_lists == (listed is not None)
+
+
+async def test_pictures_are_for_models_that_see_them(tmp_path: Path) -> None:
+    """Clients leave a picture out for a model that takes words only; the offline rules do."""
+    async with serving(tmp_path) as home, home.wire.client("pair") as client:
+        [told] = (await client.request("model/list", {}))["data"]
+        assert told["inputModalities"] == ["text"]

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from server.assembly import Server
+from state.ids import ThreadId
 from tests.support.homes import provider_config, serving
 from tests.support.responses_server import Call, ResponsesServer, calls, says
 from tests.support.wire import KINDS, Kind, WireClient
@@ -16,7 +18,10 @@ APPROVAL = "item/fileChange/requestApproval"
 
 
 class _Scene:
-    def __init__(self, client: WireClient, model: ResponsesServer, project: Path) -> None:
+    def __init__(
+        self, server: Server, client: WireClient, model: ResponsesServer, project: Path
+    ) -> None:
+        self.server = server
         self.client = client
         self.project = project
         self.model = model
@@ -61,7 +66,7 @@ async def _scene(folder: Path, kind: Kind = "pair") -> AsyncIterator[_Scene]:
         config = provider_config(model.base_url)
         async with serving(folder, config=config) as home, home.wire.client(kind) as client:
             await home.server.services.providers.get("mock").warm()
-            yield _Scene(client, model, project)
+            yield _Scene(home.server, client, model, project)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -133,6 +138,75 @@ async def test_what_lies_outside_is_asked_about_and_a_no_changes_nothing(
             assert turn["status"] == ("interrupted" if decision == "cancel" else "completed")
             assert target.exists() is (decision != "decline")
         assert [one["status"] for one in scene.items()] == ["declined", "completed", "declined"]
+
+
+async def test_the_roots_that_a_client_names_are_what_may_be_written(tmp_path: Path) -> None:
+    """In place of the working folder, as each answer says; from a start on, from a turn on, and
+    when the thread is loaded again."""
+    async with _scene(tmp_path) as scene:
+        client = scene.client
+        folders = {name: str(scene.project / name) for name in ("a", "b")}
+        for name in folders:
+            (scene.project / name).mkdir()
+        policy = {"type": "workspaceWrite", "excludeSlashTmp": True}
+
+        async def is_written(thread_id: str, path: str, **given: Any) -> bool:
+            """Whether the model may write there without a question."""
+            added = f"*** Add File: {scene.project / path}"
+            text = "\n".join(["*** Begin Patch", added, "+x", "*** End Patch"])
+            call = Call(name="apply_patch", arguments=text, custom=True)
+            scene.model.script(calls(call), says("done"))
+            turn = {"threadId": thread_id, "input": [{"type": "text", "text": "go"}]}
+            await client.request("turn/start", {**turn, "approvalPolicy": "never", **given})
+            await client.notification("turn/completed")
+            return (scene.project / path).exists()
+
+        start = {"cwd": str(scene.project), "approvalPolicy": "never"}
+        plain = await client.request("thread/start", start)
+        assert plain["runtimeWorkspaceRoots"] == [str(scene.project)]
+        assert await is_written(plain["thread"]["id"], "in-cwd", sandboxPolicy=policy)
+        wide = {**start, "runtimeWorkspaceRoots": [folders["a"], f"{folders['a']}/"]}
+        started = await client.request("thread/start", wide)
+        thread = started["thread"]
+        assert started["runtimeWorkspaceRoots"] == [folders["a"]]
+        assert thread["environments"][0]["runtimeWorkspaceRoots"] == [folders["a"]]
+        assert not await is_written(thread["id"], "a/0")  # a thread that may only read
+        assert await is_written(thread["id"], "a/1", sandboxPolicy=policy)
+        assert not await is_written(thread["id"], "b/1")
+        assert not await is_written(thread["id"], "no")
+        given = {"runtimeWorkspaceRoots": [folders["b"]]}
+        assert await is_written(thread["id"], "b/2", **given)
+        assert await is_written(thread["id"], "b/3")
+        assert not await is_written(thread["id"], "a/2")
+        forked = await client.request("thread/fork", {"threadId": thread["id"]})
+        assert forked["runtimeWorkspaceRoots"] == [folders["b"]]
+        await scene.server.services.live.unload(ThreadId(thread["id"]))
+        resumed = await client.request("thread/resume", {"threadId": thread["id"]})
+        assert resumed["runtimeWorkspaceRoots"] == [folders["b"]]
+        own: dict[str, Any] = {"cwd": folders["a"], "runtimeWorkspaceRoots": [folders["a"]]}
+        assert await is_written(thread["id"], "a/5", sandboxPolicy=policy, **own)
+        assert await is_written(thread["id"], "b/5", cwd=folders["b"])
+        assert not await is_written(thread["id"], "a/6")
+        await scene.server.services.live.unload(ThreadId(thread["id"]))
+        none = {"threadId": thread["id"], "runtimeWorkspaceRoots": []}
+        resumed = await client.request("thread/resume", none)
+        assert resumed["runtimeWorkspaceRoots"] == []
+        assert not await is_written(thread["id"], "b/4", sandboxPolicy=policy)
+
+
+async def test_a_folder_that_became_a_link_opens_nothing_to_a_patch(tmp_path: Path) -> None:
+    """As a command of another thread can have it."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    async with _scene(tmp_path) as scene:
+        thread_id = await scene.thread(approvalPolicy="never")
+        await scene.patch(thread_id, "*** Add File: a", "+x")
+        assert "Success" in await scene.ended()
+        scene.project.rename(tmp_path / "moved")
+        scene.project.symlink_to(outside)
+        await scene.patch(thread_id, "*** Add File: b", "+x")
+        assert "outside the folders that may be written" in await scene.ended()
+        assert list(outside.iterdir()) == []
 
 
 async def test_files_granted_for_the_session_are_not_asked_about_again(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ AT_THE_START: dict[str, dict[str, Any] | None] = {
     "mcpServerStatus/list": {},
     "thread/loaded/list": {},
 }
-NOT_HERE = ("review/start", "thread/readState/update", "thread/goal/set", "thread/rollback")
+NOT_HERE = ("thread/readState/update", "thread/goal/set", "thread/rollback")
 
 
 @pytest.mark.requirement("MR-9-23")

@@ -30,6 +30,8 @@ async def test_who_asks_for_automatic_review_is_told_that_a_person_is_asked(
             assert reply.get("approvalsReviewer", "user") == "user"
         fork = await client.request("thread/fork", {"threadId": thread, **asked})
         assert fork["approvalsReviewer"] == "user"
+        demanded = await client.request("configRequirements/read")
+        assert demanded["requirements"] == {"allowedApprovalsReviewers": ["user"]}
         read = await client.request("config/read", {})
         assert read["config"]["approvals_reviewer"] == "user"
         assert not [one for one in client.frames if one.get("method") == "warning"]

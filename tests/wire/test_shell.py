@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +146,38 @@ async def test_what_lies_outside_stays_as_it_is_and_the_home_unread(tmp_path: Pa
     assert "Read-only file system" in read or "Permission denied" in read
 
 
+async def test_a_command_writes_the_roots_that_a_client_names_and_not_its_folder(
+    tmp_path: Path,
+) -> None:
+    """They stand in place of the folder in which it runs."""
+    root = tmp_path / "root"
+    root.mkdir()
+    async with shell(tmp_path) as thread:
+        given = {"cwd": str(thread.project), "runtimeWorkspaceRoots": [str(root)]}
+        started = await thread.client.request("thread/start", given)
+        thread = replace(thread, thread_id=started["thread"]["id"])
+        await thread.run(f"touch {root}/made; touch unmade")
+        assert [one.name for one in root.iterdir()] == ["made"]
+        assert list(thread.project.iterdir()) == []
+
+
+async def test_the_folder_that_a_command_starts_in_opens_nothing(tmp_path: Path) -> None:
+    """The model chooses it; what may be written goes by the folder of the thread."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "existing").write_text("stays")
+    async with shell(tmp_path) as thread:
+        (thread.project / "inner").mkdir()
+        for workdir in (str(outside), "../outside"):
+            read = await thread.run("pwd; echo x > new; echo x > existing", workdir=workdir)
+            assert f"{outside}\n" in read
+        read = await thread.run("pwd; touch here ../beside", workdir="inner")
+        assert f"{thread.project}/inner\n" in read
+        assert (thread.project / "inner" / "here").exists() and (thread.project / "beside").exists()
+    assert [one.name for one in outside.iterdir()] == ["existing"]
+    assert (outside / "existing").read_text() == "stays"
+
+
 async def test_a_command_that_runs_on_can_be_read_and_ends_with_its_thread(tmp_path: Path) -> None:
     """It yields a session id; its item completes when it ends, in a later turn or by unloading."""
     async with shell(tmp_path) as thread:
@@ -185,6 +217,20 @@ async def test_a_terminal_takes_what_the_model_types(tmp_path: Path) -> None:
     assert "got-words" in answer and "terminal" in answer
     assert "Process exited with code 0" in answer
     assert [one["params"]["stdin"] for one in typed_in] == ["words\n"]
+
+
+async def test_what_a_command_prints_after_its_turn_is_told_too(tmp_path: Path) -> None:
+    """Piece by piece, before its item is complete."""
+    async with shell(tmp_path) as thread:
+        cmd = "while [ ! -e go ]; do sleep 0.05; done; echo late"
+        await thread.run(cmd, yield_time_ms=250)
+        assert thread.deltas() == "" and thread.items() == []
+        (thread.project / "go").touch()
+        assert (await told(thread.client, "item/commandExecution/outputDelta"))["delta"] == "late\n"
+        ended = await told(thread.client, "item/completed")
+        while ended["item"]["type"] != "commandExecution":
+            ended = await told(thread.client, "item/completed")
+        assert ended["item"]["aggregatedOutput"] == "late\n"
 
 
 async def test_an_interrupt_ends_the_command_under_way(tmp_path: Path) -> None:
@@ -239,6 +285,32 @@ async def test_escalation_asks_and_runs_outside_only_when_accepted(tmp_path: Pat
             await told(thread.client, "turn/completed")
             assert [one.name for one in outside.iterdir()] == made
         assert [one["status"] for one in thread.items()] == ["declined", "completed"]
+
+
+async def test_a_shell_of_the_models_own_is_not_judged_by_the_line_it_is_given(
+    tmp_path: Path,
+) -> None:
+    """A harmless line, or one that a rule allows, says nothing of what another program does."""
+    async with shell(tmp_path, approval="untrusted") as thread:
+        rules = thread.serving.home.root / "rules"
+        rules.mkdir(exist_ok=True)
+        (rules / "default.rules").write_text(
+            'prefix_rule(pattern=["git", "pull"], decision="allow")\n'
+        )
+        program = thread.project / "bash"
+        program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+        program.chmod(0o755)
+        for line in ("ls", "git pull"):
+            given = {"cmd": line, "shell": str(program)}
+            thread.model.script(calls(Call(name="exec_command", arguments=given)), says("done"))
+            words = [{"type": "text", "text": "go"}]
+            asked = {"threadId": thread.thread_id, "input": words}
+            await thread.client.request("turn/start", asked)
+            question = await thread.client.server_request("item/commandExecution/requestApproval")
+            await thread.client.answer(question["id"], {"decision": "decline"})
+            await told(thread.client, "turn/completed")
+        assert not (tmp_path / "ran").exists()
+        assert [one["status"] for one in thread.items()] == ["declined", "declined"]
 
 
 async def test_a_command_that_ends_after_its_turn_is_in_the_record(tmp_path: Path) -> None:

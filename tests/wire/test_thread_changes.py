@@ -224,6 +224,8 @@ async def test_other_settings_hold_from_the_next_turn_and_after_a_resume(tmp_pat
         told = await client.notification("thread/settings/updated")
         assert told["threadSettings"]["model"] == "other-model"
         assert client.notifications("thread/settings/updated") == []
+        frames = [one.get("method", "a reply") for one in client.frames]
+        assert frames[frames.index("thread/settings/updated") - 1] == "a reply"
         await home.server.services.live.unload(ThreadId(thread))
         resumed = await client.request("thread/resume", {"threadId": thread, "excludeTurns": True})
         assert resumed["reasoningEffort"] == "low"

@@ -8,8 +8,8 @@ its input then ends. What it writes to stderr never reaches ours.
 import asyncio
 import importlib
 import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from server.agent.mcp.values import (
@@ -26,14 +26,14 @@ from server.agent.mcp.values import (
     Told,
 )
 from server.mcp_settings import McpServerSettings
-from server.release import __version__
+from server.release import __version__, adding
 from state.policy.redaction import redact
 
 if TYPE_CHECKING:
     from mcp import Client
 
 ERROR_CHARACTERS_MAX = 1_000
-INSTALL = "the package `mcp` is not installed: pip install 'memoryd[mcp]'"
+INSTALL = f"the package `mcp` is not installed: {adding('mcp')}"
 
 
 class McpConnection:
@@ -59,6 +59,8 @@ class McpConnection:
         self._settled = asyncio.Event()
         self._stop = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._running: set[asyncio.Timeout] = set()
+        """The limits of the calls under way."""
 
     def start(self) -> None:
         """Begin to connect; `settled` tells when that came to an end."""
@@ -85,8 +87,12 @@ class McpConnection:
         calling = asyncio.create_task(self._call(client, tool, dict(arguments), progress))
         assert self._task is not None
         try:
-            async with asyncio.timeout(self.settings.tool_seconds_max):
-                await asyncio.wait((calling, self._task), return_when=asyncio.FIRST_COMPLETED)
+            async with asyncio.timeout(self.settings.tool_seconds_max) as limit:
+                self._running.add(limit)
+                try:
+                    await asyncio.wait((calling, self._task), return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    self._running.discard(limit)
         except TimeoutError:
             seconds = self.settings.tool_seconds_max
             return McpFailed(message=f"{name}: {tool} took longer than {seconds:g} seconds")
@@ -253,8 +259,24 @@ class McpConnection:
         """The package's callback; the answer goes back to the server."""
         from mcp_types import ElicitResult
 
-        given: Answered = await self._ask(self.settings.name, Asked(request=_plain(params)))
+        with self._standing():
+            given: Answered = await self._ask(self.settings.name, Asked(request=_plain(params)))
         return ElicitResult(action=given.action, content=_content(given))
+
+    @contextmanager
+    def _standing(self) -> Iterator[None]:
+        """While a person is asked the time of the calls stands: theirs is not the server's."""
+        loop = asyncio.get_running_loop()
+        ends = {limit: when for limit in self._running if (when := limit.when()) is not None}
+        began_s = loop.time()
+        for limit in ends:
+            limit.reschedule(None)
+        try:
+            yield
+        finally:
+            for limit, when in ends.items():
+                if limit in self._running:
+                    limit.reschedule(when + loop.time() - began_s)
 
     def _fail(self, reason: str) -> None:
         said = redact(self._stderr.decode("utf-8", "replace").strip())

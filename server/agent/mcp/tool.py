@@ -97,6 +97,11 @@ class McpStagedTool:
         approval = self._connection.settings.approval
         if not needs_word(self._tool, policy, approval) or key in stage.grants.commands:
             return None
+        if not policy.mcp_elicitations:
+            return (
+                f"the tool {self._tool.name} of {server} needs a person's word, and the approval "
+                f"policy `{policy.name}` lets nobody be asked; it was not called"
+            )
         asked = Elicitation(
             server_name=server,
             request={
@@ -118,7 +123,7 @@ def needs_word(tool: McpTool, policy: ApprovalPolicy, approval: Approval) -> boo
     server enough to have it asked at all: a tool that reads only, or that says it neither destroys
     nor reaches beyond its own world.
     """
-    if not policy.asks or not policy.mcp_elicitations or approval == "approve":
+    if not policy.asks or approval == "approve":
         return False
     if approval == "prompt":
         return True

@@ -48,6 +48,8 @@ class ModelRequest:
     tools: Sequence[Mapping[str, Any]] = ()
     """Tool definitions of the Responses API, namespaces included."""
     effort: str | None = None
+    summary: str | None = None
+    """How the model's reasoning is summed up for people: auto, concise, detailed, none."""
     service_tier: str | None = None
     """None lets the provider choose."""
     output_schema: Mapping[str, Any] | None = None
@@ -147,6 +149,8 @@ class ModelInfo:
     efforts: tuple[str, ...] = ()
     default_effort: str | None = None
     is_default: bool = False
+    sees_images: bool = True
+    """A server that does not say counts as one that does; clients leave pictures out elsewhere."""
 
 
 class Provider(Protocol):
@@ -164,6 +168,10 @@ class Provider(Protocol):
 
     def models(self) -> Sequence[ModelInfo]:
         """The models it is known to offer."""
+        ...
+
+    def window(self, model: str) -> int | None:
+        """How many tokens that model of it takes; None where nobody told."""
         ...
 
     async def listed(self) -> Sequence[str] | None:

@@ -5,6 +5,7 @@ model that answered counts as there, so that a list without aliases holds back n
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Sequence
 
 from server.agent.models.base import Provider
@@ -14,6 +15,8 @@ KNOWN_S = 3_600
 """How long a model counts as there after it was listed or answered."""
 UNLISTED_S = 300
 """How long a list counts that a model was missing in."""
+KEPT_MAX = 256
+"""Models that are remembered at a time: any client may name any model."""
 
 
 class KnownModels:
@@ -21,8 +24,8 @@ class KnownModels:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._found_s: dict[tuple[str, str], float] = {}
-        self._missing_s: dict[tuple[str, str], float] = {}
+        self._found_s: OrderedDict[tuple[str, str], float] = OrderedDict()
+        self._missing_s: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._turn = asyncio.Lock()
 
     async def has(self, provider: Provider, model: str) -> bool:
@@ -36,12 +39,20 @@ class KnownModels:
                 return False
             listed = await provider.listed()
             found = not listed or model in listed
-            (self._found_s if found else self._missing_s)[key] = now_s
+            _keep(self._found_s if found else self._missing_s, key, now_s)
             return found
 
     def answered(self, provider: str, model: str) -> None:
         """A call of the model succeeded."""
-        self._found_s[provider, model] = self._clock.monotonic_s()
+        _keep(self._found_s, (provider, model), self._clock.monotonic_s())
+
+
+def _keep(known: OrderedDict[tuple[str, str], float], model: tuple[str, str], now_s: float) -> None:
+    """The latest ones stay; whatever else was known is asked again."""
+    known[model] = now_s
+    known.move_to_end(model)
+    while len(known) > KEPT_MAX:
+        known.popitem(last=False)
 
 
 class ListedModels:

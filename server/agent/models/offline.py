@@ -57,6 +57,7 @@ class OfflineProvider:
                 display_name="memoryd offline responder",
                 description="Answers from memory by rules. It is not a language model.",
                 is_default=True,
+                sees_images=False,
             ),
         )
 
@@ -89,6 +90,10 @@ class OfflineProvider:
                 async for event in _message(f"msg_{seed}", text):
                     yield event
         yield Completed(response_id=f"resp_{seed}")
+
+    def window(self, model: str) -> int | None:
+        """It reads whatever it is given."""
+        return None
 
     async def listed(self) -> Sequence[str] | None:
         """Nothing is listed."""

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memory_write.hand_lines import group_name
 from memory_write.offline.asked import holds_secret_to_remember, to_forget, to_remember
-from memory_write.offline.recap import group_name
 from memory_write.offline.terms import shown_words
 from server.agent.models.offline_pointers import citable, from_recaps, pointers
 from server.agent.models.offline_ranked import QUERY_CHARS_MAX, TOOL, from_ranked

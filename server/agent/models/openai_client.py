@@ -9,6 +9,7 @@ import asyncio
 import gc
 import importlib
 from collections.abc import AsyncIterator, Mapping, Sequence
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 CUT = "stream disconnected before completion"
 _LIST_WAIT_S = 5.0
+_WINDOW_KEYS = ("context_window", "context_length", "max_context_length", "max_model_len")
+"""Under which names servers list a model's window; the API itself has none for it."""
+_NOTHING_THERE = (404, 405)
+_SAID_CHARACTERS_MAX = 500
 END_WAIT_S = 1.0
 """How long a server may take to end a response behind its last event."""
 
@@ -55,6 +60,9 @@ class OpenAIProvider:
         self._client: openai.AsyncOpenAI | None = None
         self._loading = asyncio.Lock()
         self._left: set[asyncio.Task[None]] = set()
+        known = MODELS if self.name == OPENAI else ()
+        self._windows = {one.model_id: one.context_window for one in known}
+        """In tokens, by model: known, listed by the server, or told in a refusal."""
 
     @property
     def name(self) -> str:
@@ -70,10 +78,18 @@ class OpenAIProvider:
         """The models it is known to offer; another server's models are not known."""
         return MODELS if self.name == OPENAI else ()
 
+    def default_effort(self, model: str) -> str | None:
+        """The effort of a model that is known to reason, where nobody chose one."""
+        return next((one.default_effort for one in self.models() if one.model_id == model), None)
+
     @property
     def lacks_key(self) -> bool:
         """Whether it is OpenAI's own, and no key is set."""
         return self._settings.api_key is None and self._settings.base_url == OPENAI_BASE_URL
+
+    def window(self, model: str) -> int | None:
+        """How many tokens that model of it takes; None where nobody told."""
+        return self._windows.get(model)
 
     async def listed(self) -> Sequence[str] | None:
         """The ids that `GET /models` names; whatever goes wrong there says nothing."""
@@ -95,8 +111,14 @@ class OpenAIProvider:
         except (openai.OpenAIError, ProviderFailed, ValueError):
             return None
         rows = told.get("data") if isinstance(told, dict) else None
-        ids = [row.get("id") for row in rows or () if isinstance(row, dict)]
-        return [one for one in ids if isinstance(one, str)] or None
+        models = {
+            row["id"]: listed_window(row)
+            for row in (rows if isinstance(rows, list) else ())
+            if isinstance(row, dict) and isinstance(row.get("id"), str)
+        }
+        for model, window in models.items():
+            self._windows[model] = self._windows.get(model) or window
+        return list(models) or None
 
     async def warm(self) -> None:
         """Load the client library and make the client."""
@@ -123,7 +145,12 @@ class OpenAIProvider:
                 "variable with `env_key` in its section of config.toml",
             )
         client = await self._ready()
-        response = await self._post(client, path, await _encoded(body, items))
+        try:
+            response = await self._post(client, path, await _encoded(body, items))
+        except ProviderFailed as failed:
+            if failed.window_tokens is not None:
+                self._windows[str(body.get("model"))] = failed.window_tokens
+            raise
         limits = from_headers(response.headers, now_ms=self._clock.now_ms())
         return OpenResponse(response, limits, self._limits, self._left)
 
@@ -145,23 +172,40 @@ class OpenAIProvider:
             # Time-outs are a kind of connection error here.
             raise ProviderFailed(
                 "httpConnectionFailed",
-                f"no connection to model provider `{self.name}` at {client.base_url.host}: "
-                f"{error.__cause__ or error}",
+                f"no connection to model provider `{self.name}` at "
+                f"{client.base_url.netloc.decode()}: {error.__cause__ or error}; start it or "
+                "correct its base_url",
                 retryable=True,
             ) from error
         return stream.response
 
     def _status_failed(self, error: "openai.APIStatusError") -> ProviderFailed:
         body = error.body
-        inner = body.get("error", body) if isinstance(body, Mapping) else {}
+        told = body.get("error", body) if isinstance(body, Mapping) else {}
+        inner = told if isinstance(told, Mapping) else {}
         headers = error.response.headers
-        return status_failed(
+        failed = status_failed(
             error.status_code,
             error.response.text,
-            inner if isinstance(inner, Mapping) else {},
-            retry_after_s=_retry_after_s(headers),
+            inner,
+            retry_after_s=retry_after_s(headers, now_ms=self._clock.now_ms()),
             rate_limits=from_headers(headers, now_ms=self._clock.now_ms()),
         )
+        code, url = error.status_code, error.request.url
+        place = f"model provider `{self.name}` at {url.netloc.decode()}"
+        if failed.kind == "unauthorized":
+            missing = self._settings.key_missing
+            cure = f"set {missing} for the server" if missing else "correct its key"
+            sentence = f"{place} refuses the key ({code}): {failed.message}; {cure}"
+        elif failed.kind == "other" and code in _NOTHING_THERE:
+            said = str(inner.get("message") or failed.message)[:_SAID_CHARACTERS_MAX]
+            sentence = (
+                f"{place} has nothing under {url.path} ({code}): {said}; correct its base_url "
+                "or its wire_api"
+            )
+        else:
+            return failed
+        return ProviderFailed(failed.kind, sentence, http_status=code)
 
     def _headers(self) -> "dict[str, str | openai.Omit]":
         """A key goes as a bearer token, unless the settings bring a header of their own for it."""
@@ -296,6 +340,14 @@ async def _to_its_end(response: Any, chunks: AsyncIterator[bytes]) -> None:
         await response.aclose()
 
 
+def listed_window(row: Mapping[str, Any]) -> int | None:
+    """The window that a row of a server's list tells of its model; the smallest of several."""
+    meta = row.get("meta")
+    told = [row.get(key) for key in _WINDOW_KEYS]
+    told.append(meta.get("n_ctx") if isinstance(meta, Mapping) else None)
+    return min((one for one in told if type(one) is int and one > 0), default=None)
+
+
 LARGE_ITEMS = 200
 
 
@@ -307,7 +359,8 @@ async def _encoded(body: Mapping[str, Any], items: int) -> bytes:
     return exact(encoded)
 
 
-def _retry_after_s(headers: Mapping[str, str]) -> float | None:
+def retry_after_s(headers: Mapping[str, str], *, now_ms: int) -> float | None:
+    """How long a server wants to be left alone: in (milli)seconds, or until a date."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             seconds = float(headers.get(name) or "") * scale
@@ -315,7 +368,12 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
             continue
         if 0 <= seconds < 86_400:
             return seconds
-    return None
+    try:
+        until = parsedate_to_datetime(headers.get("retry-after") or "")
+        seconds = until.timestamp() - now_ms / 1_000
+    except (ValueError, OverflowError):
+        return None
+    return min(max(0.0, seconds), 86_400.0)
 
 
 def _load() -> None:

@@ -4,6 +4,7 @@ Invariant: a stream without its terminal event has failed.
 """
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 from server.agent.errors import ProviderFailed
@@ -64,7 +65,9 @@ class OpenAIResponses(OpenAIProvider):
         return await self._asked(request)
 
     async def _asked(self, request: ModelRequest) -> OpenResponse:
-        body = body_of(request, namespaces=self._namespaces)
+        # Without an effort a model keeps its thoughts, and forgets them between two tools.
+        effort = request.effort or self.default_effort(request.model)
+        body = body_of(replace(request, effort=effort), namespaces=self._namespaces)
         return await self.opened("/responses", body, items=len(request.input))
 
 
@@ -83,7 +86,9 @@ def body_of(request: ModelRequest, *, namespaces: bool) -> dict[str, Any]:
         body["tool_choice"] = "auto"
         body["parallel_tool_calls"] = True
     if request.effort:
-        body["reasoning"] = {"effort": request.effort, "summary": "auto"}
+        body["reasoning"] = {"effort": request.effort, "summary": request.summary or "auto"}
+        if request.summary == "none":
+            del body["reasoning"]["summary"]
         body["include"] = ["reasoning.encrypted_content"]
     if request.service_tier:
         body["service_tier"] = request.service_tier

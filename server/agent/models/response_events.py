@@ -27,7 +27,22 @@ from server.agent.models.flat_tools import meant_item
 
 TOO_LONG = "the conversation no longer fits the model's context window; start a new thread"
 MESSAGE_CHARACTERS_MAX = 2_000
-_TOO_LONG_CODES = frozenset({"context_length_exceeded", "input_too_long"})
+_TOO_LONG_CODES = frozenset(
+    {"context_length_exceeded", "input_too_long", "exceed_context_size_error"}
+)
+_TOO_LONG_SAID = re.compile(
+    r"context_length_exceeded|maximum context (?:length|window|size)|context length of only"
+    r"|exceeds? (?:the |this )?(?:model's |available )*context|prompt is too long"
+    r"|input token count .{0,80}exceeds|context the overflows|longer than the context",
+    re.IGNORECASE,
+)
+"""How servers say it that have no code for it."""
+_WINDOW_SAID = re.compile(
+    r"(?:maximum context (?:length|window|size)|context length) (?:is|of)(?: only)? ([0-9]{3,9})"
+    r"|> ([0-9]{3,9}) maximum|context (?:size|length|window) \(([0-9]{3,9}) tokens\)"
+    r"|maximum number of tokens allowed \(([0-9]{3,9})\)",
+    re.IGNORECASE,
+)
 _USED_UP_CODES = frozenset(
     {
         "insufficient_quota",
@@ -204,8 +219,8 @@ def failed(error: Mapping[str, Any], rate_limits: Mapping[str, Any] | None) -> P
     code = str(error.get("code") or error.get("type") or "")
     message = _cut(str(error.get("message") or code or "unknown failure"))
     limits = dict(rate_limits) if rate_limits else None
-    if code in _TOO_LONG_CODES:
-        return ProviderFailed("contextWindowExceeded", TOO_LONG)
+    if code in _TOO_LONG_CODES or _TOO_LONG_SAID.search(message):
+        return _too_long(error, message)
     if code in _USED_UP_CODES:
         return ProviderFailed("usageLimitExceeded", message, rate_limits=limits)
     if code in _OVERLOADED_CODES:
@@ -238,8 +253,9 @@ def status_failed(
     """A failure that came as an HTTP status; `error` is the object in its body, if any."""
     code = str(error.get("code") or error.get("type") or "")
     said = _cut(str(error.get("message") or body or f"HTTP status {status}"))
-    if code in _TOO_LONG_CODES or "context_length_exceeded" in body:
-        return ProviderFailed("contextWindowExceeded", TOO_LONG, http_status=status)
+    words = body[:MESSAGE_CHARACTERS_MAX] or said
+    if code in _TOO_LONG_CODES or (status < 500 and status != 429 and _TOO_LONG_SAID.search(words)):
+        return _too_long(error, said, http_status=status)
     if code in _USED_UP_CODES or status == 402:
         return ProviderFailed(
             "usageLimitExceeded", said, http_status=status, rate_limits=rate_limits
@@ -260,6 +276,19 @@ def status_failed(
             rate_limits=rate_limits,
         )
     return ProviderFailed("other", _cut(body) or said, http_status=status)
+
+
+def _too_long(
+    error: Mapping[str, Any], said: str, *, http_status: int | None = None
+) -> ProviderFailed:
+    match = _WINDOW_SAID.search(said)
+    told = int(next(filter(None, match.groups()))) if match is not None else 0
+    return ProviderFailed(
+        "contextWindowExceeded",
+        TOO_LONG,
+        http_status=http_status,
+        window_tokens=_count(error, "n_ctx") or told or None,
+    )
 
 
 def asked_wait_s(message: str) -> float | None:

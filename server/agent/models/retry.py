@@ -1,12 +1,14 @@
 """The one place where a model call is tried again.
 
-Invariant: only before the first output, so nothing is ever told twice; only failures that say they
-may pass; a bounded number of times, spread by chance, and never sooner than the provider asked.
+Invariant: the same stream only before its first output, so nothing is ever told twice; what was
+cut behind that is asked anew, with what had come whole. Only failures that say they may pass; a
+bounded number of times, spread by chance, and never sooner than the provider asked.
 """
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from http import HTTPStatus
+from typing import TypeVar
 
 from tenacity import (
     AsyncRetrying,
@@ -21,6 +23,11 @@ from server.agent.limits import RetryLimits
 from server.agent.models.base import ModelEvent, ModelRequest, Provider
 from state.clock import Clock
 
+T = TypeVar("T")
+Sleep = Callable[[float], Awaitable[None]]
+Tell = Callable[[ProviderFailed], None]
+"""Hears of each failure that is followed by another try."""
+
 
 async def stream_with_retries(
     provider: Provider,
@@ -28,33 +35,13 @@ async def stream_with_retries(
     *,
     limits: RetryLimits,
     clock: Clock,
-    tell: Callable[[ProviderFailed], None],
+    tell: Tell,
 ) -> AsyncGenerator[ModelEvent, None]:
-    """The events of one call; `tell` hears of each failure that is followed by another try.
+    """The events of one call.
 
     Raises: ProviderFailed.
     """
-
-    def before_sleep(state: RetryCallState) -> None:
-        failed = state.outcome.exception() if state.outcome else None
-        if isinstance(failed, ProviderFailed):
-            tell(failed)
-
-    spread = wait_random_exponential(multiplier=limits.wait_first_s, max=limits.wait_max_s)
-
-    def wait(state: RetryCallState) -> float:
-        failed = state.outcome.exception() if state.outcome else None
-        asked = failed.retry_after_s if isinstance(failed, ProviderFailed) else None
-        return spread(state) if asked is None else asked
-
-    attempts = AsyncRetrying(
-        stop=stop_after_attempt(limits.attempts_max),
-        wait=wait,
-        retry=retry_if_exception(lambda error: _passes(error, limits)),
-        before_sleep=before_sleep,
-        sleep=clock.sleep,
-        reraise=True,
-    )
+    attempts = _attempts(lambda error: _passes(error, limits), limits, clock.sleep, tell)
     try:
         async for attempt in attempts:
             with attempt:
@@ -68,8 +55,54 @@ async def stream_with_retries(
         raise _given_up(failed, limits) from failed
     async with aclosing(events):
         yield first
-        async for event in events:
-            yield event
+        try:
+            async for event in events:
+                yield event
+        except ProviderFailed as failed:
+            failed.after_output = True
+            raise
+
+
+async def again_where_cut(
+    ask: Callable[[], Awaitable[T]], *, limits: RetryLimits, sleep: Sleep, tell: Tell
+) -> T:
+    """What `ask` brings; once more where the answer broke off in its middle.
+
+    Raises: ProviderFailed.
+    """
+
+    def cut(error: BaseException) -> bool:
+        return _passes(error, limits) and getattr(error, "after_output", False)
+
+    async for attempt in _attempts(cut, limits, sleep, tell):
+        with attempt:
+            return await ask()
+    raise AssertionError("the last attempt raises")
+
+
+def _attempts(
+    passes: Callable[[BaseException], bool], limits: RetryLimits, sleep: Sleep, tell: Tell
+) -> AsyncRetrying:
+    def before_sleep(state: RetryCallState) -> None:
+        failed = state.outcome.exception() if state.outcome else None
+        if isinstance(failed, ProviderFailed):
+            tell(failed)
+
+    spread = wait_random_exponential(multiplier=limits.wait_first_s, max=limits.wait_max_s)
+
+    def wait(state: RetryCallState) -> float:
+        failed = state.outcome.exception() if state.outcome else None
+        asked = failed.retry_after_s if isinstance(failed, ProviderFailed) else None
+        return spread(state) if asked is None else asked
+
+    return AsyncRetrying(
+        stop=stop_after_attempt(limits.attempts_max),
+        wait=wait,
+        retry=retry_if_exception(passes),
+        before_sleep=before_sleep,
+        sleep=sleep,
+        reraise=True,
+    )
 
 
 def _passes(error: BaseException, limits: RetryLimits) -> bool:

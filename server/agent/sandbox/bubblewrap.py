@@ -19,12 +19,17 @@ def arguments(
     ground: Ground,
     environment: Mapping[str, str],
     *,
+    opened: Mapping[str, int],
     user_id: int,
     group_id: int,
     filter_fd: int,
     can_forbid_namespaces: bool,
 ) -> list[str]:
-    """Everything before the command; meant for `--args`, so that no process list shows it."""
+    """Everything before the command; meant for `--args`, so that no process list shows it.
+
+    `opened` holds a descriptor for each of `bound`: by its path, a folder that a running command
+    exchanges for a link would be bound from where the link leads.
+    """
     root = user_id == 0
     given = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts"]
     given += ["--unshare-cgroup-try", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
@@ -45,7 +50,7 @@ def arguments(
             case "mask file":
                 given += ["--ro-bind", "/dev/null", path]
             case _:
-                given += [f"--{kind}", path, path]
+                given += [f"--{kind}-fd", str(opened[path]), path]
     # Only now, since what is shown inside a mask needs a place to be laid on.
     for path in masks:
         given += ["--remount-ro", path]
@@ -53,6 +58,11 @@ def arguments(
     for name, value in environment.items():
         given += ["--setenv", name, value]
     return given
+
+
+def bound(ground: Ground) -> list[str]:
+    """The places that are bound as they are, each to be opened beforehand."""
+    return [path for path, kind in _layers(ground) if kind in ("bind", "ro-bind")]
 
 
 def _layers(ground: Ground) -> Iterator[tuple[str, Kind]]:
@@ -77,10 +87,14 @@ def _pinned(ground: Ground) -> Iterator[str]:
     closed = (*ground.hidden, *ground.protected)
     for barred in closed:
         for folder in map(str, Path(barred).parents):
-            is_open = any(_strictly_inside(folder, root) for root in ground.writable)
             # Inside a closed place nothing moves anyway, and a pin would open it.
-            if is_open and not any(_strictly_inside(folder, one) for one in closed):
+            if _innermost(folder, ground.writable) > _innermost(folder, closed):
                 yield folder
+
+
+def _innermost(path: str, folders: Sequence[str]) -> int:
+    """How long the name is of the innermost of these folders that the path lies in; 0 for none."""
+    return max((len(one) for one in folders if _strictly_inside(path, one)), default=0)
 
 
 def _strictly_inside(path: str, folder: str) -> bool:

@@ -9,12 +9,14 @@ calls before it becomes the command.
 """
 
 import ctypes
+import errno
 import fcntl
 import marshal
 import os
 import resource
 import select
 import signal
+import stat
 import struct
 import sys
 import termios
@@ -26,6 +28,7 @@ _CAP_AMBIENT_CLEAR_ALL, _SECCOMP_MODE_FILTER = 4, 2
 _NO_ROOT_LOCKED = 0x2F  # no capabilities by user id 0, and no way back
 _CAPABILITY_VERSION = 0x20080522
 
+_STEP = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
 LANDLOCK_ABI_MIN = 6
 """From there on signals and abstract sockets are held back too."""
@@ -287,6 +290,29 @@ def _landlock(rules: Rules) -> None:
     os.close(ruleset)
 
 
+def open_plain(path: str, flags: int) -> int:
+    """A descriptor of a real path; OSError where any part of it has become a link.
+
+    A command of the same thread may still run and change folders under our hands.
+    """
+    *folders, name = [one for one in path.split("/") if one] or ["."]
+    at = os.open("/", os.O_PATH | os.O_CLOEXEC)
+    try:
+        for one in folders:
+            inner = os.open(one, _STEP, dir_fd=at)
+            os.close(at)
+            at = inner
+        found = os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+    except NotADirectoryError as error:
+        raise OSError(errno.ELOOP, "it became a link while it was looked at", path) from error
+    finally:
+        os.close(at)
+    if stat.S_ISLNK(os.fstat(found).st_mode):
+        os.close(found)
+        raise OSError(errno.ELOOP, "it became a link while it was looked at", path)
+    return found
+
+
 def _inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
@@ -301,9 +327,14 @@ def _parts(path: str, barred: list[str]) -> list[str]:
     if not any(_inside(one, path) for one in barred):
         return [path]
     try:
-        inner = [one.path for one in os.scandir(path) if not one.is_symlink()]
+        folder = open_plain(path, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
         return []
+    try:
+        names = [one.name for one in os.scandir(folder) if not one.is_symlink()]
+    finally:
+        os.close(folder)
+    inner = [f"{path.rstrip('/')}/{name}" for name in names]
     found: list[str] = []
     for one in inner:
         found += _parts(one, [place for place in barred if _inside(place, one)])
@@ -312,9 +343,9 @@ def _parts(path: str, barred: list[str]) -> list[str]:
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
     try:
-        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        descriptor = open_plain(path, os.O_PATH)
     except OSError:
-        return  # gone meanwhile: then nothing is allowed there
+        return  # gone meanwhile, or a link now: then nothing is allowed there
     try:
         if not os.path.isdir(f"/proc/self/fd/{descriptor}"):
             rights &= _OF_FILES

@@ -24,8 +24,20 @@ _REFUSED: Final = (
     "setdomainname", "syslog", "iopl", "ioperm", "lookup_dcookie", "nfsservctl", "vhangup",
     "fanotify_init",
 )  # fmt: skip
-_SHARED_BY_THE_MACHINE: Final = ("shmget", "msgget", "semget", "mq_open", "inotify_add_watch")
-"""What a namespace holds apart; where there is none, these are refused too."""
+_SHARED_BY_THE_MACHINE: Final = (
+    "shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop",
+    "semtimedop", "semctl", "mq_open", "mq_unlink", "inotify_add_watch",
+)  # fmt: skip
+"""What a namespace holds apart; where there is none, these are refused too: an object of another
+program is reached by its number alone."""
+_NOT_HELD_BY_FILE_RULES: Final = (
+    "setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr",
+    "setxattrat", "removexattrat",
+)  # fmt: skip
+"""Attributes and access lists of any file of the user: where no mount holds them, no file has them.
+"""
+_OF_ALL_OF_THE_USER: Final = {"setpriority": 2, "ioprio_set": 3}
+"""What the first argument must not be there: every process of the user, under the number 0."""
 _ONLY_ON_ITSELF: Final = {
     "prlimit64": 0, "setpriority": 1, "sched_setaffinity": 0, "sched_setscheduler": 0,
     "sched_setparam": 0, "sched_setattr": 0, "ioprio_set": 1, "migrate_pages": 0, "move_pages": 0,
@@ -39,6 +51,7 @@ _X32_BIT: Final = 0x4000_0000
 
 _ALLOW: Final = 0x7FFF_0000
 _REFUSE: Final = 0x0005_0000 | errno.EPERM
+_UNSUPPORTED: Final = 0x0005_0000 | errno.EOPNOTSUPP
 _UNKNOWN: Final = 0x0005_0000 | errno.ENOSYS
 
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT = 0x20, 0x15, 0x35, 0x45
@@ -71,8 +84,14 @@ def program(machine: Machine, *, network: bool, namespaces: bool) -> bytes:
     refused = _REFUSED if namespaces else (*_REFUSED, *_SHARED_BY_THE_MACHINE)
     for name in refused:
         steps += _call(machine, name, [Step(_RETURN, _REFUSE)])
+    for name in () if namespaces else _NOT_HELD_BY_FILE_RULES:
+        steps += _call(machine, name, [Step(_RETURN, _UNSUPPORTED)])
     for name, index in () if namespaces else _ONLY_ON_ITSELF.items():
-        steps += _call(machine, name, [Step(_LOAD, _argument(index)), *_allow_only((0,))])
+        body = [Step(_LOAD, _argument(index)), *_allow_only((0,))]
+        if (all_of_them := _OF_ALL_OF_THE_USER.get(name)) is not None:
+            which = [Step(_JUMP_EQUAL, all_of_them, 0, 1), Step(_RETURN, _REFUSE)]
+            body = [Step(_LOAD, _argument(0)), *which, *body]
+        steps += _call(machine, name, body)
     steps += _call(machine, "clone3", [Step(_RETURN, _UNKNOWN)])  # libraries fall back to clone
     steps += _call(machine, "clone", [
         Step(_LOAD, _argument(0)),

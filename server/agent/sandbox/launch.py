@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from server.agent.sandbox import bubblewrap
+from server.agent.sandbox.confine import open_plain
 from server.agent.sandbox.filter import program
 from server.agent.sandbox.limits import SandboxLimits
 from server.agent.sandbox.policy import Policy
@@ -35,6 +36,8 @@ class Command:
     cwd: str
     policy: Policy
     environment: Mapping[str, str]
+    root: str | None = None
+    """The folder that the policy is about, where the command starts in another one."""
     readable: tuple[str, ...] = ()
     """Folders of our home that this thread may read."""
     tty: bool = False
@@ -89,14 +92,19 @@ def wrapped(
     can_forbid_namespaces: bool,
     ended: Callable[[], None],
 ) -> Launch:
-    """The command inside bubblewrap, which dies with the server and takes everything along."""
+    """The command inside bubblewrap, which dies with the server and takes everything along.
+
+    Raises: OSError (a folder became a link, or vanished, since it was looked at).
+    """
     inner = bubblewrap.with_limits(command.argv, _possible(limits), prlimit=program_path("prlimit"))
     if command.tty and (setsid := program_path("setsid")):
         inner = [setsid, "-c", *inner]
+    opened = _opened(bubblewrap.bound(ground))
     filter_fd = _file_of(program(machine, network=ground.network, namespaces=True))
     given = bubblewrap.arguments(
         ground,
         command.environment,
+        opened=opened,
         user_id=os.geteuid(),
         group_id=os.getegid(),
         filter_fd=filter_fd,
@@ -106,12 +114,24 @@ def wrapped(
     return Launch(
         argv=(bwrap, "--args", str(args_fd), "--", *inner),
         environment=_BARE_ENVIRONMENT,
-        fds=(args_fd, filter_fd),
+        fds=(args_fd, filter_fd, *opened.values()),
         control=None,
         confined_by="bubblewrap",
         ended=ended,
         processes_max=limits.processes_max if os.geteuid() == 0 else None,
     )
+
+
+def _opened(paths: Sequence[str]) -> dict[str, int]:
+    opened: dict[str, int] = {}
+    try:
+        for path in paths:
+            opened[path] = open_plain(path, os.O_PATH)
+    except OSError:
+        for descriptor in opened.values():
+            os.close(descriptor)
+        raise
+    return opened
 
 
 def landlocked(

@@ -15,6 +15,8 @@ class SurveyLimits:
     entries_max: int = 20_000
     depth_max: int = 8
     found_max: int = 64
+    inner_max: int = 256
+    """What stays writable of a folder that may not change itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ inside or around them; of our own home nothing is ever shown but what `Places.re
 A policy that cannot be read is the strictest one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Literal, assert_never
@@ -64,6 +64,8 @@ class ReadOnly:
 class WorkspaceWrite:
     """The working folder, further roots and temporary folders may be written."""
 
+    workspace: tuple[str, ...] | None = None
+    """What may be written in place of the working folder."""
     roots: tuple[str, ...] = ()
     network: bool = False
     exclude_tmpdir: bool = False
@@ -73,8 +75,8 @@ class WorkspaceWrite:
 Policy = FullAccess | External | ReadOnly | WorkspaceWrite
 
 
-def policy_of(value: Mapping[str, Any]) -> Policy:
-    """The policy that a value of the wire means."""
+def policy_of(value: Mapping[str, Any], workspace: tuple[str, ...] | None = None) -> Policy:
+    """The policy that a value of the wire means, where a thread has such folders of its project."""
     match value.get("type"):
         case "dangerFullAccess":
             return FullAccess()
@@ -83,6 +85,7 @@ def policy_of(value: Mapping[str, Any]) -> Policy:
         case "workspaceWrite":
             roots = value.get("writableRoots") or ()
             return WorkspaceWrite(
+                workspace=workspace,
                 roots=tuple(one for one in roots if isinstance(one, str)),
                 network=value.get("networkAccess") is True,
                 exclude_tmpdir=value.get("excludeTmpdirEnvVar") is True,
@@ -105,6 +108,8 @@ class Places:
     """Further places that hold secrets or memory, such as the homes of other agents."""
     tmpdir: Path | None = None
     """What the variable TMPDIR names."""
+    programs: tuple[Path, ...] = ()
+    """Where the server itself is installed, with what confines commands: never written by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +172,7 @@ def reach_of(
 
 def _roots(policy: WorkspaceWrite, cwd: Path, places: Places) -> tuple[Path, ...]:
     """The folders asked for; one that nobody named is left out where it would open too much."""
-    unnamed = [cwd]
+    unnamed = [cwd] if policy.workspace is None else []
     if places.tmpdir is not None and not policy.exclude_tmpdir:
         unnamed.append(places.tmpdir)
     if not policy.exclude_slash_tmp:
@@ -177,7 +182,8 @@ def _roots(policy: WorkspaceWrite, cwd: Path, places: Places) -> tuple[Path, ...
         for one in unnamed
         if not _above(one, places.user_home) and not _within(one, places.home)
     ]
-    named = (Path(one) for one in policy.roots if one.startswith("/"))
+    asked = (*(policy.workspace or ()), *policy.roots)
+    named = (Path(one) for one in asked if one.startswith("/"))
     return tuple(dict.fromkeys((*fit, *named)))
 
 
@@ -205,12 +211,20 @@ def _confined(
         cwd=cwd,
         writable=plain,
         open_folders=tuple(one for one in roots if one == places.user_home),
-        protected=tuple(one / name for one in plain for name in PROTECTED_NAMES),
+        protected=(
+            *(one / name for one in plain for name in PROTECTED_NAMES),
+            *(_inner(one, program) for one in roots for program in places.programs),
+        ),
         searched=tuple(one for one in plain if one not in _temporary(places) or one == cwd),
         hidden=hidden_places(places),
         shown=(*_shown(cwd, roots, places), *(one for one in readable)),
         network=network,
     )
+
+
+def _inner(root: Path, program: Path) -> Path:
+    """What of a writable folder belongs to a program: all of it, where it lies inside one."""
+    return root if _within(root, program) else program
 
 
 def _temporary(places: Places) -> tuple[Path, ...]:
@@ -236,10 +250,10 @@ def writable_by(reach: Reach, path: Path) -> bool:
     if any(_within(path, one) for one in reach.protected):
         return False
     for root in (one for one in reach.searched if _within(path, one)):
-        if any(part in PROTECTED_NAMES for part in path.relative_to(root).parts):
+        # Whatever the case: not every file system tells names apart by it.
+        if any(part.casefold() in PROTECTED_NAMES for part in path.relative_to(root).parts):
             return False
-    hidden = [one for one in reach.hidden if _within(path, one)]
-    if any(not any(_within(path, s) and _within(s, one) for s in reach.shown) for one in hidden):
+    if hidden_in(path, reach.hidden, reach.shown):
         return False
     if any(_within(path, one) for one in reach.writable):
         return True
@@ -247,6 +261,12 @@ def writable_by(reach: Reach, path: Path) -> bool:
         _within(path, one) and path.parent != one and not path.relative_to(one).parts[0][0] == "."
         for one in reach.open_folders
     )
+
+
+def hidden_in(path: Path, hidden: Sequence[Path], shown: Sequence[Path]) -> bool:
+    """Whether a path lies in a hidden place and in nothing shown inside of it."""
+    around = [one for one in hidden if _within(path, one)]
+    return any(not any(_within(path, s) and _within(s, one) for s in shown) for one in around)
 
 
 def _within(path: Path, folder: Path) -> bool:

@@ -5,6 +5,7 @@ the very sandbox that commands get.
 """
 
 import asyncio
+import contextlib
 import os
 import platform
 import sys
@@ -34,6 +35,7 @@ from server.agent.sandbox.policy import (
     reach_of,
 )
 from server.agent.sandbox.probe import probe
+from server.agent.sandbox.roots import Moved, Roots
 from server.agent.sandbox.survey import survey
 from server.agent.sandbox.syscalls import MACHINES
 
@@ -48,8 +50,10 @@ LANDLOCK_NOTES = (
     "in a working folder that holds no such place, `.codex` and `.agents` can be made, so look for "
     "them before another agent works in it",
     "modes, owners and times of files outside the writable folders are not held back",
+    "the command lines of other processes can be read",
 )
 _FORBIDS_NAMESPACES_FROM = (0, 8)
+_LOOKS_MAX = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,12 @@ class Sandbox:
         self._status: Ready | Missing | None = proved
         self._probing = asyncio.Lock()
         self._placeholders = Placeholders()
+        self._roots = Roots()
+
+    @property
+    def roots(self) -> Roots:
+        """Where the folders of threads lead."""
+        return self._roots
 
     @property
     def places(self) -> Places:
@@ -116,10 +126,17 @@ class Sandbox:
     def reach(
         self, policy: Policy, cwd: str, *, readable: Sequence[str] = ()
     ) -> Reach | Unconfined | PolicyRefused:
-        """What a command there may read and write, for tools that work in this process too."""
+        """What a command there may read and write."""
+        grounded = self._roots.grounded(policy, cwd)
+        if isinstance(grounded, Moved):
+            return PolicyRefused(
+                f"the folder {grounded.folder} leads elsewhere now than when it was first used "
+                "here; see who made it a link, then restart the server or begin a thread where it "
+                "leads to"
+            )
         return reach_of(
-            policy,
-            PurePosixPath(os.path.realpath(cwd)),
+            grounded[0],
+            PurePosixPath(grounded[1]),
             self._places,
             readable=tuple(PurePosixPath(os.path.realpath(one)) for one in readable),
         )
@@ -128,12 +145,13 @@ class Sandbox:
         """What to start for a command, or why it is not started."""
         if not _is_folder(command.cwd):
             return CannotRun(f"the working folder {command.cwd} does not exist")
-        reach = self.reach(command.policy, command.cwd, readable=command.readable)
+        root = command.cwd if command.root is None else command.root
+        reach = self.reach(command.policy, root, readable=command.readable)
         match reach:
             case PolicyRefused(reason):
                 return CannotRun(reason)
-            case Unconfined(cwd):
-                return unconfined(command, str(cwd))
+            case Unconfined():
+                return unconfined(command, command.cwd)
             case Reach():
                 status = await self.status()
                 if isinstance(status, Missing):
@@ -144,7 +162,7 @@ class Sandbox:
 
     async def _made(self, command: Command, reach: Reach, by: Ready) -> Launch | CannotRun:
         """Made aside, since it looks at files; nothing stays open when the caller leaves."""
-        making = asyncio.ensure_future(asyncio.to_thread(self._confined, command, reach, by))
+        making = asyncio.ensure_future(asyncio.to_thread(self._settled, command, reach, by))
         try:
             return await asyncio.shield(making)
         except asyncio.CancelledError:
@@ -171,6 +189,8 @@ class Sandbox:
             bwrap = program_path("bwrap")
             if bwrap is None:
                 return "bwrap is not installed"
+            if b"--bind-fd" not in await _told_by(bwrap, "--help"):
+                return "bwrap is too old to bind folders that were opened before (--bind-fd)"
             forbids = await _version(bwrap) >= _FORBIDS_NAMESPACES_FROM
             ready = Ready(means, forbids_namespaces=forbids)
         elif (abi := confine.landlock_abi()) < confine.LANDLOCK_ABI_MIN:
@@ -183,24 +203,36 @@ class Sandbox:
         )
         return ready if fault is None else fault
 
+    def _settled(self, command: Command, reach: Reach, by: Ready) -> Launch:
+        """Looks again where a folder was moved meanwhile, as by a command that still runs."""
+        for _ in range(_LOOKS_MAX - 1):
+            with contextlib.suppress(OSError):
+                return self._confined(command, reach, by)
+        return self._confined(command, reach, by)
+
     def _confined(self, command: Command, reach: Reach, by: Ready) -> Launch:
         """Looks at files: not on the event loop."""
         ground, machine = survey(reach, self._survey), MACHINES[platform.machine()]
+        ground = replace(ground, cwd=os.path.realpath(command.cwd))
         if by.means == "landlock":
             return landlocked(command, ground, machine, limits=self._limits)
         bwrap = program_path("bwrap")
         if bwrap is None:  # removed since it was found
             raise FileNotFoundError("bwrap is not installed")
         held = self._placeholders.hold(ground.kept_free)
-        return wrapped(
-            command,
-            replace(ground, protected=(*ground.protected, *held)),
-            machine,
-            bwrap=bwrap,
-            limits=self._limits,
-            can_forbid_namespaces=by.forbids_namespaces,
-            ended=lambda: self._placeholders.let_go(held),
-        )
+        try:
+            return wrapped(
+                command,
+                replace(ground, protected=(*ground.protected, *held)),
+                machine,
+                bwrap=bwrap,
+                limits=self._limits,
+                can_forbid_namespaces=by.forbids_namespaces,
+                ended=lambda: self._placeholders.let_go(held),
+            )
+        except OSError:
+            self._placeholders.let_go(held)
+            raise
 
 
 def _abandon(making: "asyncio.Future[Launch]") -> None:
@@ -213,9 +245,15 @@ def _is_folder(path: str) -> bool:
 
 
 async def _version(bwrap: str) -> tuple[int, ...]:
-    process = await asyncio.create_subprocess_exec(
-        bwrap, "--version", stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE
-    )
-    out, _ = await process.communicate()
+    out = await _told_by(bwrap, "--version")
     digits = out.decode("ascii", "replace").split()[-1:]
     return tuple(int(one) for one in ".".join(digits).split(".") if one.isdigit())
+
+
+async def _told_by(bwrap: str, option: str) -> bytes:
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        bwrap, option, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe
+    )
+    out, err = await process.communicate()
+    return out + err

@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from server.agent.approvals import Ask, Need, Refuse, file_change_need
+from server.agent.sandbox.policy import Places, policy_of
+from server.agent.sandbox.roots import Roots
+from server.agent.tools.kept_places import NO_PLACES, kept_of
 from server.agent.tools.patch import PatchRefused, read_patch
 from server.agent.tools.patch_files import PlannedChange, carry_out, plan
-from server.agent.tools.roots import kept_inside, kept_paths, writable_roots
 from server.agent.tools.stage import (
     Accepted,
     AskFailed,
@@ -56,9 +58,8 @@ class ApplyPatch:
     is_parallel = False
     seconds_max = None
 
-    def __init__(self, kept: tuple[str, ...] = ()) -> None:
-        self._kept = kept
-        """Real paths of folders that no policy makes writable by itself, such as the home."""
+    def __init__(self, places: Places = NO_PLACES, roots: Roots | None = None) -> None:
+        self._places, self._roots = places, roots or Roots()
 
     @property
     def definition(self) -> Mapping[str, Any]:
@@ -74,7 +75,7 @@ class ApplyPatch:
     async def run(self, call: ToolCall, stage: Stage) -> ToolResult:
         """Carry the patch out, after approval where the policy asks for it."""
         text, cwd = _patch_text(call), stage.settings.cwd
-        return await run_patch(text, stage, cwd=cwd, kept=self._kept)
+        return await run_patch(text, stage, cwd=cwd, places=self._places, roots=self._roots)
 
 
 def _patch_text(call: ToolCall) -> str:
@@ -91,13 +92,18 @@ def _patch_text(call: ToolCall) -> str:
     return call.text
 
 
-async def run_patch(text: str, stage: Stage, *, cwd: str, kept: tuple[str, ...] = ()) -> ToolResult:
-    """Carry out a patch as one item; what went wrong is in the result."""
+async def run_patch(
+    text: str, stage: Stage, *, cwd: str, places: Places, roots: Roots
+) -> ToolResult:
+    """Carry out a patch as one item; what went wrong is in the result.
+
+    `cwd` is where its paths begin; what may be written goes by the thread's own folder.
+    """
     try:
         changes = await asyncio.to_thread(_planned, text, cwd)
     except PatchRefused as refused:
         return ToolResult(content=f"apply_patch failed: {refused}")
-    need = _need(changes, stage, kept)
+    need = await asyncio.to_thread(_need, changes, stage, places, roots)
     if isinstance(need, Refuse):
         return ToolResult(content=f"apply_patch failed: {need.message}")
     shown = await asyncio.to_thread(lambda: [_view(change) for change in changes])
@@ -124,16 +130,15 @@ def _planned(text: str, cwd: str) -> tuple[PlannedChange, ...]:
     return plan(read_patch(text), cwd)
 
 
-def _need(changes: Sequence[PlannedChange], stage: Stage, kept: tuple[str, ...]) -> Need:
+def _need(changes: Sequence[PlannedChange], stage: Stage, places: Places, roots: Roots) -> Need:
     settings = stage.settings
-    roots = writable_roots(settings.sandbox_policy, settings.cwd, tmpdir=None)
+    policy = policy_of(settings.sandbox_policy, settings.workspace_roots)
     paths = [path for change in changes for path in change.paths]
     return file_change_need(
         paths,
         approval_policy=settings.approval_policy,
         sandbox_policy=settings.sandbox_policy,
-        writable_roots=roots,
-        protected=(*kept_paths(roots), *kept_inside(roots, paths), *kept),
+        outside=kept_of(paths, policy, settings.cwd, places, roots),
         grants=stage.grants,
     )
 

@@ -19,6 +19,7 @@ _PUNCTUATION = frozenset("();<>|&")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"`$\\!]*\"")
 _NOT_PLAIN = re.compile(r"[`$(){}<>*?\[\]~!#\\]|(?<![&])&(?![&])|=\(")
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
+_SHELL_FOLDERS = frozenset({"", "/bin", "/usr/bin", "/usr/local/bin"})
 _SED_RANGE = re.compile(r"\d+(,\d+)?p")
 
 
@@ -54,14 +55,10 @@ def segments(command: str) -> tuple[Words, ...] | None:
     return tuple(found) if 0 < len(found) <= PARTS_MAX else None
 
 
-def segments_of_argv(argv: Sequence[str]) -> tuple[Words, ...] | None:
-    """The same for a vector; a shell that is given a line counts as that line."""
-    if not argv:
-        return None
-    name = posixpath.basename(argv[0])
-    if name in _SHELLS and len(argv) == 3 and argv[1] in ("-c", "-lc"):
-        return segments(argv[2])
-    return None if name in _SHELLS else (tuple(argv),)
+def takes_lines(program: str) -> bool:
+    """Whether it is a shell of the system, so that a line it is given does what the line says."""
+    folder, name = posixpath.split(program)
+    return name in _SHELLS and folder in _SHELL_FOLDERS
 
 
 def actions(command: str, cwd: str) -> list[Mapping[str, Any]]:
@@ -162,10 +159,11 @@ def _search(
 _LOOKING = frozenset({
     "cat", "cd", "cut", "echo", "expr", "false", "grep", "egrep", "fgrep", "head", "id", "ls", "nl",
     "paste", "pwd", "rev", "seq", "stat", "tail", "tr", "true", "uname", "wc", "which", "whoami",
-    "numfmt", "tac", "basename", "dirname", "realpath", "readlink", "file", "du", "df",
+    "numfmt", "tac", "basename", "dirname", "realpath", "readlink", "du", "df",
 })  # fmt: skip
 _FIND_ACTS = ("-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls", "-fprint")
 _RG_ACTS = ("--pre", "--hostname-bin", "--search-zip", "-z")
+_SORT_ACTS = ("--output", "--compress-program", "-o")
 _GIT_LOOKS = frozenset({"status", "log", "diff", "show", "rev-parse", "ls-files", "blame"})
 _GIT_ACTS = ("--output", "-o", "--ext-diff", "--textconv", "--exec", "-O", "--open-files-in-pager")
 
@@ -177,17 +175,21 @@ def only_looks(words: Words) -> bool:
         return True
     match name:
         case "uniq":
-            return len(_operands(rest)) <= 1  # a second one would be written
+            # A second one would be written; the value of an option counts as one.
+            return sum(not one.startswith("-") or one == "-" for one in rest) <= 1
+        case "file":
+            return not any(_is_option(one, ("-C", "--compile")) for one in rest)
         case "sort":
-            return not any(one.startswith(("-o", "--output", "--compress")) for one in rest)
+            return not any(_is_option(one, _SORT_ACTS) for one in rest)
         case "base64":
-            return not any(one.startswith(("-o", "--output")) for one in rest)
+            return not any(_is_option(one, ("-o", "--output")) for one in rest)
         case "find":
             return not any(one.startswith(_FIND_ACTS) for one in rest)
         case "rg":
             return not any(_is_option(one, _RG_ACTS) for one in rest)
         case "sed":
-            return len(rest) in (2, 3) and rest[0] == "-n" and bool(_SED_RANGE.fullmatch(rest[1]))
+            is_range = len(rest) in (2, 3) and bool(_SED_RANGE.fullmatch(rest[1]))
+            return is_range and rest[0] == "-n" and not rest[-1].startswith("-")
         case "git":
             return (
                 bool(rest)
@@ -199,7 +201,12 @@ def only_looks(words: Words) -> bool:
 
 
 def _is_option(word: str, options: Sequence[str]) -> bool:
-    return any(word == one or word.startswith(f"{one}=") for one in options)
+    """Also where it is cut short, as programs allow, or stands among other letters."""
+    name = word.partition("=")[0]
+    if word.startswith("--"):
+        return len(name) > 2 and any(one.startswith(name) for one in options)
+    letters = [one[1] for one in options if not one.startswith("--")]
+    return word.startswith("-") and any(letter in word[1:] for letter in letters)
 
 
 def destroys_much(words: Words) -> bool:

@@ -23,7 +23,13 @@ from server.agent.approvals import (
 from server.agent.command_rules import CommandRules
 from server.agent.sandbox.sandbox import CannotRun, Ready
 from server.agent.tools.apply_patch import patch_in_command, run_patch
-from server.agent.tools.commands import actions, destroys_much, only_looks, segments
+from server.agent.tools.commands import (
+    actions,
+    destroys_much,
+    only_looks,
+    segments,
+    takes_lines,
+)
 from server.agent.tools.output import clamped
 from server.agent.tools.processes import Process
 from server.agent.tools.shell_arguments import (
@@ -86,13 +92,9 @@ class ExecCommand:
     is_parallel = True
     seconds_max = None
 
-    def __init__(
-        self, parts: ShellParts, rules: CommandRules | None, kept: tuple[str, ...] = ()
-    ) -> None:
-        """`kept` are real paths that a patch through the shell leaves alone, as any patch does."""
+    def __init__(self, parts: ShellParts, rules: CommandRules | None) -> None:
         self._parts = parts
         self._rules = rules
-        self._kept = kept
 
     @property
     def definition(self) -> Mapping[str, Any]:
@@ -148,7 +150,10 @@ class ExecCommand:
         patch = patch_in_command(given.asked.text)
         if patch is not None:
             folder = PurePosixPath(given.asked.cwd, patch[1] or "")
-            return await run_patch(patch[0], stage, cwd=str(folder), kept=self._kept)
+            sandbox = self._parts.sandbox
+            return await run_patch(
+                patch[0], stage, cwd=str(folder), places=sandbox.places, roots=sandbox.roots
+            )
         need, facts = await self._need(given, stage)
         match need:
             case Refuse(message=message):
@@ -177,6 +182,7 @@ class ExecCommand:
                 argv=(str(shell), flag, text),
                 text=text,
                 cwd=os.path.normpath(os.path.join(stage.settings.cwd, str(workdir))),
+                root=stage.settings.cwd,
                 tty=given.get("tty") is True,
             ),
             is_escalated=permissions in _ESCALATIONS
@@ -194,7 +200,7 @@ class ExecCommand:
 
     async def _need(self, given: ShellCall, stage: Stage) -> tuple[Need, CommandFacts]:
         asked, settings = given.asked, stage.settings
-        parts = segments(asked.text)
+        parts = segments(asked.text) if takes_lines(asked.argv[0]) else None
         rules = {} if self._rules is None else await self._rules.current()
         facts = CommandFacts(
             key=command_key(asked.argv, cwd=asked.cwd, is_escalated=given.is_escalated),
@@ -255,7 +261,7 @@ class ExecCommand:
         self, given: ShellCall, stage: Stage, item: OpenItem | None, *, is_sandboxed: bool
     ) -> ToolResult:
         parts, asked = self._parts, given.asked
-        policy = sandbox_of(stage.settings.sandbox_policy, is_sandboxed=is_sandboxed)
+        policy = sandbox_of(stage.settings, is_sandboxed=is_sandboxed)
         terminal = parts.terminals.make(
             stage.thread_id, item_id="", command=asked.shown, cwd=asked.cwd,
             now_ms=parts.clock.now_ms(),
@@ -290,7 +296,7 @@ class ExecCommand:
                 await item.complete(self._ended(asked, terminal))
             raise
         if not has_ended:
-            await self._keep(asked, terminal, item, stage)
+            told[:] = [self._keep(asked, terminal, item, stage)]
             return self._report(given, terminal)
         return await self._finished(given, terminal, item, stage, is_confined=process)
 
@@ -317,8 +323,8 @@ class ExecCommand:
     def _ended(self, asked: Asked, terminal: Terminal) -> dict[str, Any]:
         return ended_body(asked, terminal, source=STARTUP, now_ms=self._parts.clock.now_ms())
 
-    async def _keep(self, asked: Asked, terminal: Terminal, item: OpenItem, stage: Stage) -> None:
-        """Let it run on; its item is completed when it ends, whatever the turn does."""
+    def _keep(self, asked: Asked, terminal: Terminal, item: OpenItem, stage: Stage) -> OpenItem:
+        """Let it run on; its item goes on being told, and is completed when it ends."""
         process = terminal.process
         assert process is not None
         kept = stage.keep(item)
@@ -334,6 +340,7 @@ class ExecCommand:
 
         self._parts.terminals.hold(terminal)
         self._parts.terminals.watch(terminal, asyncio.create_task(completed(), name="terminal"))
+        return kept
 
     def _report(self, given: ShellCall, terminal: Terminal) -> ToolResult:
         return reported(terminal, self._parts, tokens_max=given.tokens_max)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from server.agent.inputs import ThreadSettings
 from server.agent.sandbox.environment import EnvironmentPolicy, child_environment
 from server.agent.sandbox.launch import Command
 from server.agent.sandbox.policy import FullAccess, Policy, policy_of
@@ -49,6 +50,8 @@ class Asked:
     text: str
     """The line itself, without the shell around it."""
     cwd: str
+    root: str | None = None
+    """The folder that its policy is about, where that is another one: the model chooses `cwd`."""
     tty: bool = False
 
     @property
@@ -98,9 +101,11 @@ def ended_body(asked: Asked, terminal: Terminal, *, source: str, now_ms: int) ->
     )
 
 
-def sandbox_of(policy: Mapping[str, Any], *, is_sandboxed: bool) -> Policy:
+def sandbox_of(settings: ThreadSettings, *, is_sandboxed: bool) -> Policy:
     """The policy that a command runs under; outside the sandbox only where that was decided."""
-    return policy_of(policy) if is_sandboxed else FullAccess()
+    if not is_sandboxed:
+        return FullAccess()
+    return policy_of(settings.sandbox_policy, settings.workspace_roots)
 
 
 async def start(
@@ -116,6 +121,7 @@ async def start(
         Command(
             argv=asked.argv,
             cwd=asked.cwd,
+            root=asked.root,
             policy=policy,
             environment=child_environment(
                 parts.inherited(),

@@ -8,6 +8,8 @@ from typing import Any
 
 from server.agent.image_file import read_image
 from server.agent.plain_file import NotPlain
+from server.agent.sandbox.policy import Places, policy_of
+from server.agent.tools.kept_places import NO_PLACES, is_hidden
 from server.agent.tools.stage import Stage, ToolCall, ToolResult
 
 IMAGE_BYTES_MAX = 8 * 1_048_576
@@ -19,6 +21,9 @@ class ViewImage:
     name = "view_image"
     is_parallel = True
     seconds_max = 30
+
+    def __init__(self, places: Places = NO_PLACES) -> None:
+        self._places = places
 
     @property
     def definition(self) -> Mapping[str, Any]:
@@ -44,6 +49,10 @@ class ViewImage:
             given = json.loads(call.text or "{}")["path"]
             named = os.path.join(stage.settings.cwd, given)
             path, url = await asyncio.to_thread(read_image, named, bytes_max=IMAGE_BYTES_MAX)
+            settings = stage.settings
+            policy = policy_of(settings.sandbox_policy, settings.workspace_roots)
+            if is_hidden(path, policy, settings.cwd, self._places):
+                return ToolResult(content="the image was not read: agents may not see its folder")
         except NotPlain as refused:
             return ToolResult(content=f"the image was not read: {refused}")
         except (ValueError, KeyError, TypeError) as error:

@@ -112,6 +112,9 @@ on conflict (version) do update set threads_max = max(threads_max, excluded.thre
 select count(*) as total, coalesce(sum(selected), 0) as selected
 from outputs where version = :version;
 
+-- name: has_selected
+select 1 from outputs indexed by outputs_selected where version = :version and selected = 1 limit 1;
+
 -- name: versions_of
 select version, selected from outputs where thread_id = :thread_id order by version;
 

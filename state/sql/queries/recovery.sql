@@ -23,3 +23,6 @@ order by thread_id;
 -- name: raise_fence
 -- Above every fence of the database that was lost: no old claim or copy fits a new one.
 update meta set value = max(value, :fence) where key = 'fence';
+
+-- name: known_threads
+select thread_id, updated_at_ms from threads;

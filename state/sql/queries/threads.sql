@@ -75,9 +75,10 @@ update threads set archived = :archived, rollout_path = :rollout_path
 where thread_id = :thread_id;
 
 -- name: touch
--- A thread only grows newer; a preview or model that is not given stays.
+-- A thread only grows newer, also under a clock that was set back: else what is said from then on
+-- would count as heard. A preview or model that is not given stays.
 update threads set
-    updated_at_ms = max(updated_at_ms, :updated_at_ms),
+    updated_at_ms = max(updated_at_ms + (updated_at_ms > :updated_at_ms), :updated_at_ms),
     model = coalesce(:model, model),
     preview = coalesce(:preview, preview),
     searchable = coalesce(:searchable, searchable)
@@ -115,12 +116,14 @@ and (
 )
 
 -- name: idle_candidates
--- Threads whose last change lies inside the window, the newest first. What is already extracted
+-- Threads whose last change lies inside the window, the newest first; also those whose last change
+-- was told by a clock that was far ahead, which would rest only when it is so late. What is extracted
 -- up to that change is left out when a version is given, so that it takes no place in the scan; so
 -- is what did not go on since memory was reset.
 select t.* from threads t indexed by threads_to_learn
 where t.memory_mode = 'enabled' and t.archived = 0 and t.root = 1 and t.preview <> ''
-    and t.updated_at_ms between :from_ms and :until_ms
+    and t.updated_at_ms >= :from_ms
+    and (t.updated_at_ms <= :until_ms or t.updated_at_ms > :ahead_ms)
     and t.thread_id not in (select value from json_each(:exclude))
     $still_to_hear
 order by t.updated_at_ms desc, t.thread_id

@@ -31,12 +31,18 @@ judged as (
                 then 'running'
             when forgotten then 'reset'
             when status = 'failed' and attempts_left = 0 and not newer then 'exhausted'
-            when status = 'failed' and retry_at_ms > :now_ms and not newer then
+            when
+                status = 'failed' and not newer
+                and retry_at_ms between :now_ms + 1 and :now_ms + :retry_max_ms
+                then
                 case when reason = 'budget' then 'budget' else 'backoff' end
             when status in ('pending', 'running') then 'ready'
-            when status = 'failed' and attempts_left > 0 and retry_at_ms <= :now_ms then 'ready'
+            when
+                status = 'failed' and attempts_left > 0
+                and retry_at_ms not between :now_ms + 1 and :now_ms + :retry_max_ms
+                then 'ready'
             when archived then 'archived'
-            when updated_at_ms > :now_ms - :idle_ms then 'not_idle'
+            when updated_at_ms between :now_ms - :idle_ms + 1 and :now_ms + :idle_ms then 'not_idle'
             when updated_at_ms < :now_ms - :age_ms then 'too_old'
             else 'ready'
         end as why,
@@ -60,7 +66,9 @@ order by why;
 -- The one consolidation of a version; null times are those that do not hold it back.
 select
     status, reason, lease_until_ms, finished_at_ms,
-    case when retry_at_ms > :now_ms then retry_at_ms end as retry_at_ms,
+    case
+        when retry_at_ms between :now_ms + 1 and :now_ms + :retry_max_ms then retry_at_ms
+    end as retry_at_ms,
     case
         when cooldown_from_ms <= :now_ms and cooldown_from_ms + :cooldown_ms > :now_ms
         then cooldown_from_ms + :cooldown_ms

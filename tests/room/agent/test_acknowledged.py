@@ -55,7 +55,7 @@ async def _behind_a_compaction(
     gate = asyncio.Event()
     bench.provider.script([gate, *message("NOTES"), done()])
     bench.provider.asked.clear()
-    compaction = thread.compact()
+    compaction = thread.ordered("compact")
     assert isinstance(compaction, Admitted)
     compaction.begin()
     await bench.provider.asked.wait()

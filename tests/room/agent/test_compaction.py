@@ -33,7 +33,7 @@ def _typed(request: ModelRequest) -> list[str]:
 
 
 async def _compacted(bench: Bench, thread: LiveThread) -> TurnCompleted | TurnFailed:
-    admitted = thread.compact()
+    admitted = thread.ordered("compact")
     assert isinstance(admitted, Admitted)
     admitted.begin()
     return await bench.until_ended(admitted.turn_id)
@@ -174,13 +174,13 @@ async def test_a_compaction_can_be_stopped_and_takes_no_input(bench: Bench) -> N
     gate = asyncio.Event()
     bench.provider.script([gate, *message("NOTES"), done()])
     bench.provider.asked.clear()
-    admitted = thread.compact()
+    admitted = thread.ordered("compact")
     assert isinstance(admitted, Admitted)
     admitted.begin()
     await bench.provider.asked.wait()
     steered = thread.steer(said("more"), expected_turn_id=admitted.turn_id)
     assert isinstance(steered, Refused) and steered.reason == "not steerable"
-    refused = thread.admit_now(said("more"), require_idle=True)
+    refused = await thread.admit(said("more"), require_idle=True)
     assert isinstance(refused, Refused) and refused.reason == "busy"
     behind = await thread.admit(said("behind"))
     assert isinstance(behind, Admitted) and behind.started
@@ -218,7 +218,7 @@ async def test_a_compaction_waits_for_the_turn_that_runs(bench: Bench) -> None:
     assert isinstance(admitted, Admitted)
     admitted.begin()
     await bench.provider.asked.wait()
-    order = thread.compact()
+    order = thread.ordered("compact")
     assert isinstance(order, Admitted)
     order.begin()
     joined = await thread.admit(said("more"))

@@ -51,7 +51,7 @@ async def recalling(bench: Bench) -> LiveThread:
 async def ordered(bench: Bench, thread: LiveThread) -> None:
     """Compact by order."""
     bench.provider.script([*message(SUMMARY), done()])
-    admitted = thread.compact()
+    admitted = thread.ordered("compact")
     assert isinstance(admitted, Admitted)
     admitted.begin()
     await bench.until_ended(admitted.turn_id)
@@ -146,7 +146,7 @@ async def test_a_summary_of_nothing_but_memory_says_so(bench: Bench) -> None:
     """The thread goes on; nothing is left but the word that something was left out."""
     thread = await recalling(bench)
     bench.provider.script([*message(f"{TOLD} {FOUND}"), done()])
-    admitted = thread.compact()
+    admitted = thread.ordered("compact")
     assert isinstance(admitted, Admitted)
     admitted.begin()
     await bench.until_ended(admitted.turn_id)

@@ -21,7 +21,7 @@ from state.database import Transaction
 from state.ids import ThreadId
 from state.rollouts.history import read_history
 from state.rollouts.recalled import NOT_KEPT
-from state.stores.threads import ThreadRow, ThreadStore
+from state.stores.threads import MemoryMode, ThreadRow, ThreadStore
 from state.stores.withdrawal import OutsideSource
 from tests.support.rows import an_output, thread_id
 from tests.support.scripted_model import Bench, call, done, live_bench, message
@@ -200,8 +200,9 @@ async def test_the_use_of_memory_can_be_turned_in_a_loaded_thread(bench: Bench) 
 
 
 @pytest.mark.requirement("FR-F15")
+@pytest.mark.parametrize(("mode", "use"), [("disabled", True), ("enabled", False)])
 async def test_what_is_set_while_the_first_turn_is_stored_is_stored(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, mode: MemoryMode, use: bool
 ) -> None:
     """Mode, use and name were acknowledged then: they are in the row, and survive its loss."""
     thread = await bench.thread()
@@ -211,19 +212,19 @@ async def test_what_is_set_while_the_first_turn_is_stored_is_stored(
         await put(store, tx, row)
         puts.append(row.memory_mode)
         if len(puts) == 1:
-            await thread.set_memory_mode("disabled")
-            await thread.memory.set_use(False)
+            await thread.memory.set_mode(mode)
+            await thread.memory.set_use(use)
             await thread.rename("a name")
 
     monkeypatch.setattr(ThreadStore, "put", put_and_set)
     await bench.say(thread, "hello")
-    assert puts == ["enabled", "disabled"]
+    assert puts == ["enabled", mode]
     async with bench.state.database.reading() as read:
         row = await bench.state.threads.get(read, thread.id)
     assert row is not None and row == thread.draft
-    assert (row.memory_mode, row.use_memories, row.name) == ("disabled", False, "a name")
+    assert (row.memory_mode, row.use_memories, row.name) == (mode, use, "a name")
     told = (bench.state.home.root / "journal.jsonl").read_text()
-    assert '"disabled"' in told and '"a name"' in told
+    assert ('"disabled"' if use else '"use":false') in told and '"a name"' in told
 
 
 @pytest.mark.requirement("FR-F15")
@@ -233,7 +234,7 @@ async def test_two_changes_that_wait_for_the_writer_both_stand(bench: Bench) -> 
     await bench.say(thread, "hello")
     async with bench.state.database.writing():
         changes = [
-            asyncio.create_task(thread.set_memory_mode("disabled")),
+            asyncio.create_task(thread.memory.set_mode("disabled")),
             asyncio.create_task(thread.note({"git_branch": "main"})),
             asyncio.create_task(thread.memory.set_use(False)),
             asyncio.create_task(thread.note({"git_sha": "abc"})),

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -19,6 +20,7 @@ from server.agent.models.base import (
     ReasoningDelta,
     ReasoningStarted,
 )
+from server.agent.models.openai_client import retry_after_s
 from server.agent.models.openai_responses import OpenAIResponses
 from server.settings import ProviderSettings
 from state.clock import SystemClock
@@ -56,7 +58,8 @@ async def provider(model: ResponsesServer) -> AsyncIterator[OpenAIResponses]:
 
 
 def provider_of(model: ResponsesServer, **more: Any) -> OpenAIResponses:
-    settings = ProviderSettings(name="mock", base_url=model.base_url, wire_api="responses", **more)
+    given: dict[str, Any] = {"name": "mock", "wire_api": "responses", **more}
+    settings = ProviderSettings(base_url=model.base_url, **given)
     return OpenAIResponses(settings, clock=SystemClock(), limits=ModelLimits())
 
 
@@ -121,6 +124,32 @@ async def test_reasoning_comes_with_its_summary(
     assert model.requests[0].body["service_tier"] == "flex"
 
 
+@pytest.mark.parametrize(
+    ("name", "wanted", "sent"),
+    [
+        ("openai", {}, {"effort": "medium", "summary": "auto"}),
+        (
+            "openai",
+            {"effort": "low", "summary": "detailed"},
+            {"effort": "low", "summary": "detailed"},
+        ),
+        ("openai", {"summary": "none"}, {"effort": "medium"}),
+        ("mock", {}, None),
+    ],
+)
+async def test_a_model_that_reasons_is_asked_for_thoughts_that_can_be_given_back(
+    model: ResponsesServer, name: str, wanted: dict[str, Any], sent: dict[str, Any] | None
+) -> None:
+    """Also where nobody chose an effort; of a model that nobody knows nothing is asked."""
+    provider = provider_of(model, name=name, api_key="sk-abc")
+    asked = replace(request(), model=provider.default_model, **wanted)
+    await events(provider, asked)
+    await provider.close()
+    body = model.requests[0].body
+    assert body.get("reasoning") == sent
+    assert body.get("include") == (None if sent is None else ["reasoning.encrypted_content"])
+
+
 async def test_no_key_means_no_authorization_header(model: ResponsesServer) -> None:
     for key, expected in ((None, None), ("sk-abc", "Bearer sk-abc")):
         provider = provider_of(model, api_key=key, headers={"X-Team": "a"})
@@ -163,6 +192,23 @@ async def test_each_failure_has_its_kind(
     assert len(model.requests) == 1
     if reply.headers:
         assert failed.retry_after_s == 7
+
+
+async def test_a_refused_key_and_a_wrong_path_say_what_to_mend(model: ResponsesServer) -> None:
+    """Whoever reads it sees which provider it is, where, and what to do."""
+    place = f"model provider `mock` at {model.base_url.split('/')[2]}"
+    for missing, cure in (("MY_KEY", "set MY_KEY for the server"), (None, "correct its key")):
+        provider = provider_of(model, key_missing=missing)
+        model.script(status(401, "who are you"))
+        failed = await failure(provider)
+        assert failed.message == f"{place} refuses the key (401): who are you; {cure}"
+        model.script(status(404, "no such path"))
+        failed = await failure(provider)
+        assert failed.message == (
+            f"{place} has nothing under /v1/responses (404): no such path; "
+            "correct its base_url or its wire_api"
+        )
+        await provider.close()
 
 
 async def test_an_http_failure_says_what_the_server_said(
@@ -264,3 +310,22 @@ async def test_the_next_call_finds_the_connection_of_the_last_one_open(
         await events(provider, request())
         await asyncio.gather(*provider._left)
     assert (len(model.requests), model.accepted) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({"retry-after": "Thu, 01 Jan 1970 00:00:12 GMT"}, 2.0),
+        ({"retry-after": "Thu, 01 Jan 1970 00:00:05 GMT"}, 0.0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-3"}, None),
+        ({}, None),
+    ],
+)
+def test_the_wait_that_a_server_asks_for_is_read(
+    headers: dict[str, str], seconds: float | None
+) -> None:
+    """In both forms that the header has, and as OpenAI tells it."""
+    assert retry_after_s(headers, now_ms=10_000) == seconds

@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from server.agent.sandbox import launch as launching
+from server.agent.sandbox import sandbox as sandboxing
 from server.agent.sandbox.launch import Command, Means
 from server.agent.sandbox.limits import SurveyLimits
 from server.agent.sandbox.policy import FullAccess, Reach, ReadOnly, WorkspaceWrite
@@ -229,6 +230,23 @@ async def test_without_any_means_nothing_runs_unless_full_access_was_chosen(
     assert "bwrap is not installed" in refused.reason and "bubblewrap" in refused.reason
     ran = await world.run(["/bin/echo", "free"], policy=FullAccess())
     assert ran.output == "free\n"
+
+
+async def test_a_bubblewrap_that_binds_by_name_alone_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would follow a link that was none when the folder was looked at."""
+    skip_without("bubblewrap")
+    world = World(root=tmp_path, means=None)
+    world.build()
+    told = sandboxing._told_by
+
+    async def of_an_old_one(bwrap: str, option: str) -> bytes:
+        return (await told(bwrap, option)).replace(b"--bind-fd", b"--bind")
+
+    monkeypatch.setattr(sandboxing, "_told_by", of_an_old_one)
+    status = await Sandbox(world.places(), means=("bubblewrap",)).status()
+    assert isinstance(status, Missing) and "--bind-fd" in str(status)
 
 
 async def test_a_sandbox_that_lets_something_through_is_not_used(

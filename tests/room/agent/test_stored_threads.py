@@ -98,7 +98,7 @@ async def test_a_turn_of_a_thread_that_nobody_listens_to_runs_to_its_end(bench: 
 async def test_name_and_mode_given_before_the_first_turn_are_stored_with_it(bench: Bench) -> None:
     thread = await bench.thread()
     await thread.rename("my thread")
-    await thread.set_memory_mode("disabled")
+    await thread.memory.set_mode("disabled")
     await bench.say(thread, "hello")
     async with bench.state.database.reading() as read:
         row = await bench.state.threads.get(read, thread.id)

@@ -16,6 +16,7 @@ from server.agent.events import (
 )
 from server.agent.limits import AgentLimits
 from server.agent.models.base import OutputItem, ReasoningDelta, ReasoningStarted
+from server.agent.tools.base import ABORTED
 from tests.support.scripted_model import Bench, call, done, live_bench, message
 
 
@@ -94,13 +95,47 @@ async def test_a_passing_failure_is_tried_again_and_told(bench: Bench) -> None:
     assert [one.will_retry for one in told] == [True, True]
 
 
-async def test_a_stream_cut_after_output_is_not_tried_again(bench: Bench) -> None:
+async def test_an_answer_that_breaks_off_is_asked_for_anew(bench: Bench) -> None:
+    """Told as an error that is tried again; of the half answer nothing stays."""
     thread = await bench.thread()
     bench.provider.script(message("half")[:2])
-    ended = await bench.say(thread, "hello")
-    assert isinstance(ended, TurnFailed)
+    assert isinstance(await bench.say(thread, "hello"), TurnCompleted)
+    first, second = bench.provider.requests
+    assert second.input == first.input
+    told = [one for one in bench.events if isinstance(one, ErrorTold)]
+    assert [one.will_retry for one in told] == [True]
+    assert [one.item.body["text"] for one in bench.completed("agentMessage")] == ["ok"]
+
+
+async def test_what_had_come_whole_when_an_answer_broke_off_stays(bench: Bench) -> None:
+    """A call among it was not run, and the model is told so."""
+    thread = await bench.thread()
+    bench.provider.script([call("list", "{}", namespace="memories")])
+    assert isinstance(await bench.say(thread, "hello"), TurnCompleted)
+    first, second = bench.provider.requests
+    made, output = second.input[len(first.input) :]
+    assert made["type"] == "function_call" and output["output"] == ABORTED
+
+
+async def test_what_was_said_whole_is_not_asked_for_again(bench: Bench) -> None:
+    """A server that never says that it is done would be heard five times."""
+    thread = await bench.thread()
+    bench.provider.script(message("whole"))
+    assert isinstance(await bench.say(thread, "hello"), TurnFailed)
     assert len(bench.provider.requests) == 1
+    assert [one.item.body["text"] for one in bench.completed("agentMessage")] == ["whole"]
+
+
+async def test_an_answer_that_always_breaks_off_fails_the_turn(bench: Bench) -> None:
+    """After as many tries as a call that never begins; what cannot pass is not tried again."""
+    thread = await bench.thread()
+    bench.provider.script(*[message("half")[:2]] * 5)
+    ended = await bench.say(thread, "hello")
+    assert isinstance(ended, TurnFailed) and len(bench.provider.requests) == 5
     assert bench.completed("agentMessage") == []
+    bench.provider.script([*message("half")[:2], ProviderFailed("cyberPolicy", "no")])
+    assert isinstance(await bench.say(thread, "again"), TurnFailed)
+    assert len(bench.provider.requests) == 6
 
 
 async def test_a_mistake_of_ours_ends_the_turn_with_an_incident(bench: Bench) -> None:

@@ -1,10 +1,11 @@
 """What a server has of search by meaning, and what it tells a person of it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from memory_read.semantic.filling import VectorFilling
+from memory_read.semantic.filling import FILLING_LIMITS, VectorFilling
 from memory_read.semantic.meaning import Meaning
 from memory_read.semantic.minilm import missing_modules
 from memory_read.withheld import OPEN
@@ -39,6 +40,22 @@ async def test_a_person_is_told_how_many_pieces_have_vectors(state: State, memor
     [told] = await parts.notes("v1")
     assert "words alone" in told and "doctor" in told
     await filling.close()
+
+
+async def test_of_few_files_it_is_known_when_they_got_vectors(state: State, memory: Path) -> None:
+    """One that was forgotten gets another number than it ever had, so that it is read anew."""
+    limits = replace(FILLING_LIMITS, files_noted_max=2)
+    async with meaning(state, StemEmbedder(), limits) as opened:
+        had: list[int] = []
+        for number, name in enumerate(("one", "two", "three", "one")):
+            (memory / f"{name}.md").write_text(f"# X\n\n- {name} walruses: {number} in the north\n")
+            await opened.filled()
+            files = (await opened.index.look("v1")).files
+            assert sum(opened.filling.made(one.file_id) > 0 for one in files.values()) <= 2
+            had.append(opened.filling.made(files["one.md"].file_id))
+        assert had[2] == 0 and had[3] > had[0] > 0
+        reply = await opened.search.search("walruses one north", version="v1")
+        assert reply.mode == "semantic" and reply.hits[0].path == "one.md"
 
 
 async def test_the_setting_switches_it_off(state: State, monkeypatch: pytest.MonkeyPatch) -> None:

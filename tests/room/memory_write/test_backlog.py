@@ -188,6 +188,49 @@ async def test_a_consolidation_is_due_when_handed_on_and_not_held_back(state: St
             assert await consolidation_due(state)
 
 
+@pytest.mark.requirement("FR-S12")
+async def test_what_failed_under_a_clock_that_was_far_ahead_is_due(state: State) -> None:
+    """Its wait binds nobody, nor is it told or slept for."""
+    assert isinstance(state.clock, ManualClock)
+    thread_id = await put_thread(state, "text")
+    state.clock.advance(9 * 86_400)
+    await fail(state, await claim(state, thread_id), in_s=3_600)
+    async with state.database.writing() as tx:
+        claimed = await state.jobs.claim_consolidation(
+            tx, version="v1", lease_s=90, cooldown_s=COOLDOWN_S, ignore_cooldown=False
+        )
+    assert isinstance(claimed, Claimed)
+    await fail(state, claimed.claim, in_s=3_600)
+    assert (await due(state), await consolidation_due(state)) == ([], False)
+    assert await told(state) == ["backoff", "backoff"]
+    assert await next_at_ms(state) == state.clock.now_ms() + HOUR_MS
+    state.clock.advance(-8 * 86_400)
+    assert (await due(state), await consolidation_due(state)) == ([thread_id], True)
+    assert await told(state) == ["ready", "ready"]
+    assert await next_at_ms(state) is None
+
+
+@pytest.mark.requirement("FR-S12")
+async def test_a_thread_that_goes_on_after_its_clock_was_set_right_is_learned_from(
+    state: State,
+) -> None:
+    """It rests though its last change has not come yet, and what is said later is newer."""
+    assert isinstance(state.clock, ManualClock)
+    state.clock.advance(9 * 86_400)
+    thread_id = await put_thread(state, "text", idle_hours=0)
+    taken = await claim(state, thread_id)
+    async with state.jobs.finishing(state.database, taken) as tx:
+        await state.jobs.succeed(tx, taken, outcome="learned")
+        await state.jobs.enqueue_consolidation(tx, version="v1", watermark_ms=1)
+    state.clock.advance(-8 * 86_400)
+    assert await told(state) == ["ready"]  # the consolidation; the thread is up to date
+    async with state.database.writing() as tx:
+        await state.threads.touch(tx, thread_id, updated_at_ms=state.clock.now_ms())
+    assert await told(state) == ["ready", "ready"]
+    assert await next_at_ms(state) is None
+    assert (await claim(state, thread_id)).watermark_ms == taken.watermark_ms + 1
+
+
 async def test_what_a_clock_that_was_far_ahead_left_running_is_due(state: State) -> None:
     """Once the clock is right again nobody holds it, and so it is told."""
     assert isinstance(state.clock, ManualClock)

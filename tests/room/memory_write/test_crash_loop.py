@@ -12,7 +12,8 @@ from memory_write.limits import MemorySettings, Phase1Limits
 from memory_write.phase1.run import Phase1
 from state.ids import ThreadId
 from state.recovery import State
-from state.stores.jobs import DEATHS_MAX, DEATHS_PAUSE_MS, Claimed, JobRow, Skipped
+from state.stores.jobs import DEATHS_MAX, DEATHS_PAUSE_MS, Claimed, JobRow
+from state.stores.refusals import Skipped
 from tests.support.clock import ManualClock
 from tests.support.learning import (
     PREFERENCE,

@@ -21,7 +21,6 @@ from memory_write.ports import ExtractionReply, ExtractionRequest
 from state.home import Home
 from state.ids import ThreadId
 from state.recovery import State
-from tests.room.memory_write.test_offline_consolidation import Folder, thread_of
 from tests.support.clock import ManualClock
 from tests.support.consolidation import phase2_of, put_output
 from tests.support.consolidators import ScriptedConsolidator, write_well
@@ -33,6 +32,7 @@ from tests.support.learning import (
     opened,
     put_thread,
 )
+from tests.support.offline_folder import Folder, thread_of
 from tests.support.rollout_files import Line, item, message, session_meta, write_rollout
 from tests.support.source import ROOT
 

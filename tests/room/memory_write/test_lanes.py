@@ -20,7 +20,7 @@ from memory_write.ports import (
     ModelUse,
 )
 from state.recovery import State
-from state.stores.jobs import Skipped
+from state.stores.refusals import Skipped
 from state.stores.withdrawal import delete_thread_memory
 from tests.support.clock import ManualClock
 from tests.support.consolidators import SUMMARY, ScriptedConsolidator, Tools, write_well

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from memory_write.hand_lines import group_name, places_of
 from memory_write.phase2.recover import recover
 from memory_write.ports import ConsolidationRequest
 from state.notes import Kept, keep_note
@@ -70,6 +71,24 @@ async def test_an_edit_by_hand_that_nobody_worked_in_outlives_the_run_after(stat
     await published(state, ScriptedConsolidator(looks))
     await published(state)
     assert "- by hand: remark" in handbook.read_text()
+
+
+@pytest.mark.requirement("FR-C5", "P11")
+async def test_an_edit_by_hand_in_a_project_s_block_that_nobody_worked_in_holds_there(
+    state: State,
+) -> None:
+    """In the handbook under a block of that folder, in the summary with its name."""
+    await put_output(state, "the user wants small commits")
+    await published(state)
+    live = state.home.memories("v1")
+    handbook, summary = live / "MEMORY.md", live / "memory_summary.md"
+    [place] = {one for one in places_of(handbook.read_text()) if one}
+    handbook.write_text(f"{handbook.read_text()}- by hand: remark\n")
+    summary.write_text(f"{summary.read_text()}\n### {place}\n\n- by hand: detail\n")
+    await published(state)
+    text = handbook.read_text()
+    assert dict(zip(text.split("\n"), places_of(text), strict=True))["- by hand: remark"] == place
+    assert f"- by hand: detail (in {group_name(place)})" in summary.read_text()
 
 
 @pytest.mark.requirement("P11")

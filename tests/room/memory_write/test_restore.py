@@ -39,11 +39,11 @@ async def state(tmp_path: Path) -> AsyncIterator[State]:
         yield state
 
 
-def _export(folder: Path, files: Mapping[str, str], *, day: int = 1) -> Path:
+def _export(folder: Path, files: Mapping[str, str], *, day: int = 1, year: int = 2026) -> Path:
     manifest = Manifest(
         memory_version="v1",
         origin="0123456789abcdef",
-        created_at=f"2026-01-{day:02}T00:00:00+00:00",
+        created_at=f"{year}-01-{day:02}T00:00:00+00:00",
         digests={},
     )
     data = {path: text.encode() for path, text in files.items()}
@@ -145,6 +145,19 @@ async def test_of_one_source_a_later_export_takes_the_place_of_an_earlier_one(
     assert not report.changed and len(report.left_out) == 3
     assert "later export" in report.left_out[0].reason
     assert b"just" in (state.home.memories("v1") / HANDBOOK).read_bytes()
+
+
+@pytest.mark.requirement("FR-S12")
+async def test_an_export_of_a_clock_that_was_far_ahead_does_not_hold_back_later_ones(
+    state: State, tmp_path: Path
+) -> None:
+    assert isinstance(state.clock, ManualClock)
+    ahead = _export(tmp_path / "ahead", {"MEMORY.md": "# Handbook\n\n- run just\n"}, year=2038)
+    await _restored(state, ahead)
+    assert (await _restored(state, _export(tmp_path / "first", FILES))).updated == 1
+    later = _export(tmp_path / "later", {"MEMORY.md": "# Handbook\n\n- run nox\n"}, day=2)
+    assert (await _restored(state, later)).updated == 1
+    assert not (await _restored(state, tmp_path / "first")).changed
 
 
 async def test_a_dry_run_tells_the_same_and_writes_nothing(state: State, tmp_path: Path) -> None:

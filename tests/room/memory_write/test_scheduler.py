@@ -4,6 +4,7 @@ Longer than the habit: one scripted scheduler serves all that is said of it.
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from memory_write.phase2.run import Phase2Report
 from memory_write.scheduler import Scheduler
 from state.ids import ThreadId
 from state.recovery import State
+from state.stores.jobs import Claimed
 from tests.support.learning import Announced, WatchedClock, opened, put_thread
 
 THREAD = ThreadId("01a22885-a458-7772-84ef-b9c21f9b3d17")
@@ -250,6 +252,30 @@ async def test_a_new_note_does_not_wait_for_the_cooldown(bench: Bench) -> None:
     bench.clock.advance(300)
     await bench.clock.someone_sleeps()
     assert bench.gathering.calls[1:] == [(True, False)]
+
+
+@pytest.mark.requirement("FR-S12")
+async def test_a_note_is_new_though_a_clock_was_far_ahead_at_the_last_consolidation(
+    bench: Bench,
+) -> None:
+    """What tells at the first look of a process are times, and that one has not come yet."""
+    bench.clock.advance(9 * 86_400)
+    jobs = bench.state.jobs
+    async with bench.state.database.writing() as tx:
+        claimed = await jobs.claim_consolidation(
+            tx, version="v1", lease_s=90, cooldown_s=0, ignore_cooldown=True
+        )
+        assert isinstance(claimed, Claimed)
+        await jobs.succeed(tx, claimed.claim, outcome="published")
+    bench.clock.advance(-8 * 86_400)
+    note = bench.state.home.memories("v1") / "extensions/ad_hoc/notes/one.md"
+    note.parent.mkdir(parents=True)
+    note.write_text("remember this")
+    at_s = bench.clock.now_ms() / 1_000
+    os.utime(note, (at_s, at_s))
+    bench.scheduler().start()
+    await bench.clock.someone_sleeps()
+    assert bench.gathering.calls == [(True, False)]
 
 
 async def test_an_order_runs_both_phases_and_ignores_windows(bench: Bench) -> None:

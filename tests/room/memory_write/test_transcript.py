@@ -64,6 +64,7 @@ def test_what_programs_put_in_is_no_evidence(tmp_path: Path, text: str) -> None:
         ("<environment_context>\n<cwd>/w</cwd>\n</environment_context>", "context"),
         ("<turn_aborted>stopped</turn_aborted>", "context"),
         ("<subagent_notification>{}</subagent_notification>", "agent"),
+        ("<user_action>\n  <action>review</action>\n{}\n</user_action>\n", "agent"),
         ("Message Type: x\nTask name: y\nSender: z\nPayload:\nhello", "agent"),
     ],
 )

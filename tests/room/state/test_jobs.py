@@ -9,8 +9,9 @@ import pytest
 
 from state.database import Database
 from state.errors import LeaseLost
-from state.stores.jobs import Claim, Claimed, JobRow, JobStore, Skipped
+from state.stores.jobs import Claim, Claimed, JobRow, JobStore
 from state.stores.outputs import OutputStore
+from state.stores.refusals import RETRY_MAX_MS, Skipped
 from state.stores.threads import ThreadStore
 from state.stores.withdrawal import delete_thread_memory, pollute_thread
 from tests.support.clock import ManualClock
@@ -332,6 +333,27 @@ class TestFences:
         for claim in late:
             with pytest.raises(LeaseLost):
                 await worker.succeed(claim)
+
+    @pytest.mark.requirement("FR-S12")
+    async def test_a_wait_of_a_clock_that_was_far_ahead_binds_nobody(
+        self, worker: Worker, clock: ManualClock
+    ) -> None:
+        clock.advance(9 * 86_400)
+        await worker.fail(await worker.extraction())
+        await worker.fail(await worker.consolidation())
+        clock.advance(-7 * 86_400)
+        await worker.extraction()
+        await worker.consolidation()
+
+    async def test_no_wait_is_longer_than_the_longest_that_is_believed(
+        self, worker: Worker, clock: ManualClock
+    ) -> None:
+        """A limit that ends in a week is asked for again tomorrow."""
+        await worker.fail(await worker.extraction(), delay_s=7 * 86_400)
+        waits = Skipped(reason="backoff", until_ms=NOW_MS + RETRY_MAX_MS)
+        assert await worker.try_extraction() == waits
+        clock.advance(86_400)
+        await worker.extraction()
 
     async def test_a_lease_outlives_a_clock_that_is_set_back_a_little(
         self, worker: Worker, other: Worker, clock: ManualClock

@@ -12,8 +12,9 @@ import pytest
 
 from state.database import Database, Value
 from state.named_queries import Queries, Query
-from state.stores.jobs import LEASE_MAX_MS
+from state.stores.refusals import LEASE_MAX_MS, RETRY_MAX_MS
 from state.stores.threads import PAGE_QUERIES, SortKey
+from tests.support.many_threads import many_threads
 
 THREADS = 12_000
 STEPS = 100
@@ -22,25 +23,7 @@ STEPS = 100
 @pytest.fixture
 async def filled(database: Database) -> Path:
     """Twelve thousand threads and as many outputs and jobs, one in ten of another project."""
-    connection = sqlite3.connect(database.path)
-    connection.executemany(
-        "insert into threads values (?, 'p', ?, ?, ?, 'preview text', null, '\"vscode\"', "
-        "'vscode', 1, null, 'offline', null, '1', null, 'paginated', 'enabled', 0, null, null, "
-        "null, null, null, null, null, 1, 'preview text', null, null)",
-        ((f"t{n:08d}", n, n, "/rare" if n % 1_000 == 0 else f"/p{n % 10}") for n in range(THREADS)),
-    )
-    connection.executemany(
-        "insert into outputs (version, thread_id, source_updated_at_ms, raw_memory, "
-        "rollout_summary, generated_at_ms, usage_count) values ('v1', ?, ?, 'raw', 'recap', 0, ?)",
-        ((f"t{n:08d}", n, n % 7) for n in range(THREADS)),
-    )
-    connection.executemany(
-        "insert into jobs (version, kind, key, status, attempts_left, finished_at_ms) "
-        "values ('v1', 'extraction', ?, 'done', 3, ?)",
-        ((f"t{n:08d}", n) for n in range(THREADS)),
-    )
-    connection.commit()
-    connection.close()
+    many_threads(database.path, THREADS)
     return database.path
 
 
@@ -48,6 +31,7 @@ def steps_of(path: Path, query: Query, parameters: dict[str, Value]) -> tuple[in
     """How many hundred steps of the engine a statement took, and how many rows it gave."""
     connection = sqlite3.connect(path)
     steps = itertools.count()
+    connection.execute("select 1 from threads limit 0")  # the schema is read before it counts
     connection.set_progress_handler(lambda: next(steps) and 0, STEPS)
     rows = connection.execute(query.sql, parameters).fetchall()
     connection.close()
@@ -105,6 +89,7 @@ def test_candidates_are_found_without_a_scan_of_all_threads(filled: Path) -> Non
     parameters: dict[str, Value] = {
         "from_ms": THREADS - 500,
         "until_ms": THREADS,
+        "ahead_ms": 2 * THREADS,
         "exclude": "[]",
         "version": None,
         "limit": 100,
@@ -118,9 +103,10 @@ def test_a_claim_looks_at_its_own_job_and_the_running_ones(filled: Path) -> None
     parameters: dict[str, Value] = {
         "version": "v1",
         "kind": "extraction",
-        "key": "t00000001",
+        "key": "0194f5a6-89ab-7cde-8123-000000000001",
         "now_ms": 0,
         "lease_max_ms": LEASE_MAX_MS,
+        "retry_max_ms": RETRY_MAX_MS,
     }
     steps, rows = steps_of(filled, Queries("jobs")["look"], parameters)
     assert (rows, steps < 3) == (1, True), steps
@@ -152,3 +138,28 @@ def test_a_search_that_finds_nothing_reads_each_thread_once(filled: Path) -> Non
     steps, rows = steps_of(filled, query, PAGE | {"term": "nowhere"})
     assert rows == 0
     assert steps < THREADS * 40 // STEPS
+
+
+@pytest.mark.requirement("FR-T19")
+@pytest.mark.parametrize("name", ["due", "next_at", "consolidation_due"])
+def test_what_may_go_on_is_found_among_jobs_that_are_not_done(filled: Path, name: str) -> None:
+    """However many are done: an idle server asks again and again."""
+    parameters: dict[str, Value] = {
+        "version": "v1",
+        "now_ms": THREADS,
+        "exclude": "[]",
+        "limit": 100,
+        "lease_max_ms": LEASE_MAX_MS,
+        "retry_max_ms": RETRY_MAX_MS,
+        "idle_ms": 1,
+        "cooldown_ms": 1,
+    }
+    steps, _ = steps_of(filled, Queries("backlog")[name], parameters)
+    assert steps < 3, steps
+
+
+@pytest.mark.requirement("FR-T19")
+def test_whether_anything_was_selected_is_seen_without_a_count(filled: Path) -> None:
+    """The answer is one row or none, from an index of the selected."""
+    steps, rows = steps_of(filled, Queries("outputs")["has_selected"], {"version": "v1"})
+    assert (rows, steps < 3) == (0, True), steps

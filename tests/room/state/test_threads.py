@@ -201,7 +201,7 @@ async def test_search_finds_parts_of_names_and_previews_in_any_case(
 async def test_changes_of_one_thread_say_whether_it_was_there(
     database: Database, threads: ThreadStore
 ) -> None:
-    """Name, mode, use, archive, touch, delete; a thread never grows older."""
+    """Name, mode, use, archive, touch, delete; a thread that goes on only grows newer."""
     await put(database, threads, a_thread(5))
     async with database.writing() as tx:
         for known, number in ((True, 5), (False, 6)):
@@ -221,6 +221,7 @@ async def test_changes_of_one_thread_say_whether_it_was_there(
         archived=True,
         rollout_path="p",
         model="m",
+        updated_at_ms=6,
     )
     async with database.writing() as tx:
         assert await threads.delete(tx, thread_id(5))
@@ -232,9 +233,9 @@ async def candidates(database: Database, threads: ThreadStore, scan_max: int = 5
     async with database.reading() as read:
         found = await threads.idle_candidates(
             read,
-            now_ms=NOW_MS,
-            age_days_max=30,
-            idle_hours_min=12,
+            from_ms=NOW_MS - 30 * DAY_MS,
+            until_ms=NOW_MS - 12 * HOUR_MS,
+            ahead_ms=NOW_MS + 12 * HOUR_MS,
             scan_max=scan_max,
             exclude={thread_id(99)},
             due_for="v1",
@@ -261,6 +262,18 @@ async def test_candidates_lie_in_the_window_and_are_not_the_current_thread(
     assert await candidates(database, threads) == [2, 3, 4]
     assert await candidates(database, threads, scan_max=1) == [2]
     assert await candidates(database, threads, scan_max=0) == []
+
+
+@pytest.mark.requirement("FR-S12")
+async def test_a_thread_of_a_clock_that_was_far_ahead_rests_all_the_same(
+    database: Database, threads: ThreadStore
+) -> None:
+    """One that is a little ahead, as after a clock was set back, waits as long as any other."""
+    ahead = {1: 12 * HOUR_MS, 2: 12 * HOUR_MS + 1, 3: 365 * DAY_MS, 4: 0}
+    await put(
+        database, threads, *(a_thread(n, updated_at_ms=NOW_MS + by) for n, by in ahead.items())
+    )
+    assert await candidates(database, threads) == [3, 2]
 
 
 @pytest.mark.requirement("FR-E6", "MW-8.1-enabled-only")

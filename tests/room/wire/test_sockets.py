@@ -1,13 +1,27 @@
 """Sockets that we bind: their modes, their places, what stands in the way."""
 
+import contextlib
 import os
 import socket
 import stat
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from server.wire.sockets import AddressRefused, bind_tcp, bind_unix, connect_unix, remove_unix
+from server.wire.sockets import (
+    AddressRefused,
+    bind_tcp,
+    bind_unix,
+    connect_unix,
+    remove_unix,
+    unconfirmed_s,
+)
+from tests.support.lost_peers import drop_packets
+from tests.support.wire import WAIT_S
 
 
 @pytest.mark.requirement("FR-T23")
@@ -70,3 +84,51 @@ def test_a_port_in_use_is_told_in_one_sentence() -> None:
         bind_tcp("127.0.0.1", port)
     assert listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
     listener.close()
+
+
+@contextmanager
+def _connected() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """Both ends of a connection, the server's first."""
+    listener = bind_tcp("127.0.0.1", 0)
+    listener.setblocking(True)
+    client = socket.create_connection(listener.getsockname())
+    server, _ = listener.accept()
+    with listener, client, server:
+        yield server, client
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    until_s = time.monotonic() + WAIT_S
+    while not holds():
+        assert time.monotonic() < until_s
+        time.sleep(0.01)
+
+
+@pytest.mark.requirement("FR-T17")
+@pytest.mark.skipif(sys.platform != "linux", reason="what is confirmed is told by Linux alone")
+def test_a_machine_that_confirms_nothing_is_told_from_a_client_that_reads_nothing() -> None:
+    """The one's silence grows; the other's kernel answers however full it is."""
+    with _connected() as (server, client):
+        assert unconfirmed_s(server) is None
+        drop_packets(client)
+        server.sendall(b"x")
+        _until(lambda: (unconfirmed_s(server) or 0) > 0.5)
+    with _connected() as (server, client):
+        server.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                server.send(bytes(1 << 16))
+        for _ in range(100):
+            assert not unconfirmed_s(server)
+            time.sleep(0.01)
+        assert client.recv(1)
+
+
+def test_of_a_closed_or_a_unix_socket_nothing_is_told(tmp_path: Path) -> None:
+    """Neither is an error."""
+    listener = bind_unix(tmp_path / "a.sock")
+    assert unconfirmed_s(listener) is None
+    remove_unix(tmp_path / "a.sock", listener)
+    closed = socket.socket()
+    closed.close()
+    assert unconfirmed_s(closed) is None

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from server.agent.approvals import (
+    GRANTS_MAX,
     Ask,
     CommandFacts,
     Need,
@@ -18,7 +19,9 @@ from server.agent.approvals import (
     policy_of,
     proposed_prefix,
 )
-from server.agent.tools.roots import kept_paths, writable_roots
+from server.agent.sandbox.policy import policy_of as sandbox_policy_of
+from server.agent.sandbox.roots import Roots
+from server.agent.tools.kept_places import NO_PLACES, kept_of
 
 READ_ONLY, FREE = {"type": "readOnly"}, {"type": "dangerFullAccess"}
 WRITE = {"type": "workspaceWrite"}
@@ -122,6 +125,17 @@ def test_a_grant_is_for_that_very_command() -> None:
         assert isinstance(_need("on-request", grants=grants, key=other, is_escalated=True), Ask)
 
 
+def test_what_is_granted_for_a_session_is_bounded_in_number_and_in_length() -> None:
+    """However long a command is, a mark of it is kept."""
+    grants = SessionGrants()
+    for number in range(2 * GRANTS_MAX):
+        grants.add_command(command_key(["x" * 10_000, str(number)], cwd="/", is_escalated=False))
+        grants.add_files([f"/f/{number}"])
+        grants.add_root(f"/r/{number}")
+    assert len(grants.commands) == len(grants.files) == len(grants.roots) == GRANTS_MAX
+    assert max(map(len, grants.commands)) < 100
+
+
 def test_a_rule_is_offered_only_where_it_spares_the_next_question() -> None:
     """One part needs it, the others are safe or have one."""
     parts = (("touch", "a"), ("echo", "b"))
@@ -132,13 +146,11 @@ def test_a_rule_is_offered_only_where_it_spares_the_next_question() -> None:
 
 
 def _change(policy: Any, sandbox: dict[str, Any], *paths: str, **grants: Any) -> Need:
-    roots = writable_roots(sandbox, "/proj", tmpdir=None)
     return file_change_need(
         paths,
         approval_policy=policy,
         sandbox_policy=sandbox,
-        writable_roots=roots,
-        protected=kept_paths(roots),
+        outside=kept_of(paths, sandbox_policy_of(sandbox), "/proj", NO_PLACES, Roots()),
         grants=SessionGrants(**grants),
     )
 
@@ -174,8 +186,12 @@ def test_granted_files_and_folders_are_not_asked_about_again() -> None:
 def test_roots_follow_the_policy() -> None:
     """What a policy names, and the folder for temporary files unless it says otherwise."""
     policy = {**WRITE, "writableRoots": ["/more", "relative", 5], "excludeSlashTmp": True}
-    assert writable_roots(policy, "/proj", tmpdir=None) == ("/proj", "/more")
-    assert "/tmp" in writable_roots(WRITE, "/proj", tmpdir=None)
-    assert writable_roots(READ_ONLY, "/proj", tmpdir=None) == ()
+    paths = ("/proj/a", "/more/a", "/tmp/a", "/relative/a")
+    assert kept_of(paths, sandbox_policy_of(policy), "/proj", NO_PLACES, Roots()) == paths[2:]
+    assert kept_of(paths, sandbox_policy_of(WRITE), "/proj", NO_PLACES, Roots()) == (
+        "/more/a",
+        "/relative/a",
+    )
+    assert kept_of(paths, sandbox_policy_of(READ_ONLY), "/proj", NO_PLACES, Roots()) == paths
     assert is_inside("/a/b", ["/a"]) and not is_inside("/ab", ["/a"]) and is_inside("/x", ["/"])
     assert policy_of(5).name == "untrusted"

@@ -1,6 +1,6 @@
 """How places become arguments of bubblewrap: outer ones first, the deepest rule decides."""
 
-from server.agent.sandbox.bubblewrap import arguments, with_limits
+from server.agent.sandbox.bubblewrap import arguments, bound, with_limits
 from server.agent.sandbox.survey import Ground
 
 
@@ -21,8 +21,8 @@ def ground(**places: tuple[str, ...]) -> Ground:
 def given(places: Ground, *, user_id: int = 1_000) -> list[str]:
     """The arguments, as a list of words."""
     return arguments(
-        places, {"A": "b"}, user_id=user_id, group_id=user_id, filter_fd=9,
-        can_forbid_namespaces=True,
+        places, {"A": "b"}, opened=dict.fromkeys(bound(places), 7), user_id=user_id,
+        group_id=user_id, filter_fd=9, can_forbid_namespaces=True,
     )  # fmt: skip
 
 
@@ -32,8 +32,8 @@ def mounts(places: Ground) -> list[tuple[str, str]]:
     words = words[words.index("/proc", words.index("--remount-ro")) + 1 :]
     found = []
     for index, word in enumerate(words):
-        if word in ("--bind", "--ro-bind"):
-            found.append((word, words[index + 2]))
+        if word in ("--bind-fd", "--ro-bind-fd", "--ro-bind"):
+            found.append((word.removesuffix("-fd"), words[index + 2]))
         elif word in ("--tmpfs", "--remount-ro"):
             found.append((word, words[index + 1]))
     return found
@@ -64,6 +64,16 @@ def test_a_protected_place_is_not_opened_by_another_inside_it() -> None:
     laid = mounts(ground(protected=("/w/.git", "/w/.git/modules/x")))
     assert ("--bind", "/w/.git/modules") not in laid
     assert [one for one in laid if one[0] == "--bind"] == [("--bind", "/w")]
+
+
+def test_what_is_open_inside_a_protected_place_has_its_own_pins() -> None:
+    """A folder around a link is protected, what stands in it is not."""
+    laid = mounts(ground(writable=("/w", "/w/vendor"), protected=("/w", "/w/vendor/lib/.git")))
+    order = ["/w", "/w/vendor", "/w/vendor/lib", "/w/vendor/lib/.git"]
+    assert [path for _, path in laid if path in order] == order
+    assert [word for word, path in laid if path in order] == [
+        "--ro-bind", "--bind", "--bind", "--ro-bind",
+    ]  # fmt: skip
 
 
 def test_root_becomes_nobody_and_a_user_stays_who_they_are() -> None:

@@ -9,6 +9,7 @@ from server.agent.sandbox.filter import program
 from server.agent.sandbox.syscalls import MACHINES, number
 
 ALLOWED, REFUSED, UNKNOWN = 0x7FFF0000, 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS
+UNSUPPORTED = 0x50000 | errno.EOPNOTSUPP
 
 
 def verdict(code: bytes, call: int, arguments: tuple[int, ...], arch: int) -> int:
@@ -59,6 +60,19 @@ def verdict(code: bytes, call: int, arguments: tuple[int, ...], arch: int) -> in
         ("prlimit64", (77,), False, False, REFUSED),
         ("prlimit64", (77,), False, True, ALLOWED),
         ("setpriority", (0, 77), False, False, REFUSED),
+        ("setpriority", (0, 0), False, False, ALLOWED),
+        ("setpriority", (2, 0), False, False, REFUSED),
+        ("setpriority", (2, 0), False, True, ALLOWED),
+        ("ioprio_set", (3, 0), False, False, REFUSED),
+        ("ioprio_set", (1, 0), False, False, ALLOWED),
+        ("shmat", (7,), False, False, REFUSED),
+        ("msgrcv", (7,), False, False, REFUSED),
+        ("semop", (7,), False, False, REFUSED),
+        ("mq_unlink", (), False, False, REFUSED),
+        ("shmat", (7,), False, True, ALLOWED),
+        ("setxattr", (), False, False, UNSUPPORTED),
+        ("setxattr", (), False, True, ALLOWED),
+        ("ioctl", (0, 0x1_0000_5412), False, True, REFUSED),
         ("shmget", (), False, False, REFUSED),
         ("shmget", (), False, True, ALLOWED),
     ],

@@ -7,7 +7,7 @@ from server.agent.tools.commands import (
     destroys_much,
     only_looks,
     segments,
-    segments_of_argv,
+    takes_lines,
 )
 
 
@@ -45,6 +45,7 @@ def test_lines_that_are_more_than_words_are_not(line: str) -> None:
     [
         "cat a", "ls -la | head -3", "git status", "git diff HEAD", "rg -n word src", "grep -r x .",
         "sed -n 1,5p f", "find . -name x", "wc -l f", "cd a && ls", "uniq f", "git log -5",
+        "uniq -c f", "sort -u f", "file -b f", "git diff --stat", "git log --oneline -3", "rg -i x",
     ],
 )  # fmt: skip
 def test_looking_is_known_to_be_safe(line: str) -> None:
@@ -60,13 +61,22 @@ def test_looking_is_known_to_be_safe(line: str) -> None:
         "rg --pre cmd x", "git diff --output=x", "git -c core.pager=x log", "git grep -Ox y",
         "git log --ext-diff", "sort -o out in", "uniq in out", "sed -i s/a/b/ f", "sed s/x/e/e f",
         "python x", "sh x", "env ls", "xargs rm", "git push", "git branch -D x", "awk x f",
-        "base64 --output=x f", "git show --textconv", "make", "./ls", "date -s x", "hostname x",
+        "base64 --output=x f", "git show --textconv", "git diff --outp=x", "git log --ext-dif",
+        "sort --outp=x in", "sort -uo out in", "sort --comp=x in", "uniq -c in out",
+        "uniq -d in out", "sed -n 1p -fscript", "rg -iz word", "file -C -m x", "file -bC x",
+        "make", "./ls", "date -s x", "hostname x",
     ],
 )  # fmt: skip
 def test_what_writes_or_runs_something_is_not(line: str) -> None:
     """Also where its name is that of something harmless."""
     parts = segments(line)
     assert parts is None or not all(map(only_looks, parts))
+
+
+def test_only_a_shell_of_the_system_is_taken_at_its_word() -> None:
+    """Another program of that name may do anything with the line."""
+    assert all(map(takes_lines, ("/bin/bash", "bash", "/usr/bin/zsh", "sh")))
+    assert not any(map(takes_lines, ("/work/bash", "./sh", "python3", "/bin/env", "")))
 
 
 @pytest.mark.parametrize(
@@ -105,11 +115,3 @@ def test_actions_tell_reads_listings_and_searches(
     assert [(one["type"], one.get("path")) for one in found] == kinds
     if kinds[0][0] == "unknown":
         assert found == [{"type": "unknown", "command": line}]
-
-
-def test_the_line_inside_a_shell_counts() -> None:
-    """A vector that starts a shell is judged by what the shell is given."""
-    assert segments_of_argv(["/bin/bash", "-lc", "ls -l"]) == (("ls", "-l"),)
-    assert segments_of_argv(["bash", "script.sh"]) is None
-    assert segments_of_argv(["ls", "$HOME"]) == (("ls", "$HOME"),)
-    assert segments_of_argv([]) is None

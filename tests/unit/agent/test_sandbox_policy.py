@@ -1,5 +1,6 @@
 """What a policy lets a command reach: values in, values out."""
 
+from dataclasses import replace
 from pathlib import PurePosixPath as Path
 
 import pytest
@@ -66,6 +67,17 @@ def test_workspace_write_opens_the_folder_roots_and_temporary_folders() -> None:
     bare = reach(WorkspaceWrite(exclude_slash_tmp=True, exclude_tmpdir=True))
     assert bare.writable == (WORK,) and not bare.network
     assert reach(ReadOnly()).writable == ()
+
+
+def test_folders_of_the_project_stand_in_place_of_the_working_folder() -> None:
+    """Beside the roots of the policy; none at all leaves the project as it is."""
+    value = {"type": "workspaceWrite", "writableRoots": ["/data"], "excludeSlashTmp": True}
+    policy = policy_of({**value, "excludeTmpdirEnvVar": True}, ("/srv/a", "/srv/b"))
+    assert isinstance(policy, WorkspaceWrite)
+    assert reach(policy).writable == (Path("/srv/a"), Path("/srv/b"), Path("/data"))
+    assert reach(replace(policy, workspace=(), roots=())).writable == ()
+    assert isinstance(reach_of(replace(policy, workspace=("/home",)), WORK, PLACES), PolicyRefused)
+    assert policy_of({"type": "readOnly"}, ("/srv/a",)) == ReadOnly()
 
 
 @pytest.mark.parametrize("policy", [ReadOnly(), WorkspaceWrite(), WorkspaceWrite(network=True)])
@@ -136,3 +148,15 @@ def test_the_users_own_home_is_not_written_only_its_plain_folders() -> None:
 def test_tools_of_this_process_ask_the_same_rules(path: str, may: bool) -> None:
     """One answer for commands and for patches."""
     assert writable_by(reach(WorkspaceWrite()), Path(path)) is may
+
+
+def test_the_server_itself_is_written_by_no_command() -> None:
+    """Also by one whose folder lies inside of what is installed."""
+    places = replace(PLACES, programs=(Path("/home/u/project/.venv"), Path("/home/u/tool/server")))
+    found = reach_of(WorkspaceWrite(), Path("/home/u/project"), places)
+    assert isinstance(found, Reach)
+    assert not writable_by(found, Path("/home/u/project/.venv/lib/x.py"))
+    assert writable_by(found, Path("/home/u/project/x.py"))
+    inside = reach_of(WorkspaceWrite(), Path("/home/u/tool/server/agent"), places)
+    assert isinstance(inside, Reach)
+    assert not writable_by(inside, Path("/home/u/tool/server/agent/x.py"))

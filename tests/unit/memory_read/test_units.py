@@ -44,3 +44,29 @@ def test_what_a_consolidation_writes_around_statements_is_no_unit() -> None:
     note = b"task: water the plants\n\nkeywords: green"
     units = cut_units(note, path="extensions/ad_hoc/notes/2026-11-29T10-00-00-a.md")
     assert [unit.text.strip() for unit in units] == ["task: water the plants", "keywords: green"]
+
+
+GROUP = (
+    "# Task Group: shop\n\nscope: what the user stated while working in shop\n\n"
+    "## Task 1: ports, success\n\n### rollout_summary_files\n\n"
+    "- rollout_summaries/2026-11-29T10-00-00-a.md (cwd=/home/ada/shop)\n\n"
+    "### keywords\n\n- port, 9090\n\n"
+)
+
+
+def test_a_heading_that_names_what_stands_elsewhere_is_no_unit() -> None:
+    """A task without text of its own, its group, a section that is empty."""
+    statement = "- the port is 9090 [Task 1]"
+    assert found(f"{GROUP}## Task 2: nothing that still stands\n\n## User preferences\n") == []
+    assert found(f"{GROUP}## Reusable knowledge\n\n{statement}\n") == [statement]
+    assert found(f"# Task Group: empty\n\n{GROUP}## Conflicts\n\n{statement}\n") == [statement]
+
+
+def test_a_heading_by_which_a_person_states_something_is_one() -> None:
+    """In a group too, and in a note whatever it is called."""
+    spoken = "## Never deploy on a Friday"
+    assert found(f"{GROUP}{spoken}\n") == [spoken]
+    assert found("# Plans\n\n## Task 7: water the plants\n") == ["## Task 7: water the plants"]
+    note = b"# Task Group: mine\n\n## Task 1: water the plants\n"
+    units = cut_units(note, path="extensions/ad_hoc/notes/2026-11-29T10-00-00-a.md")
+    assert [unit.text.strip() for unit in units] == ["## Task 1: water the plants"]

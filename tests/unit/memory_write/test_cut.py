@@ -1,9 +1,12 @@
 """What is cut from memory when inputs went: never too little, and not all that is beside it."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_write.hand_lines import places_of
 from memory_write.phase2.cut import NO_HANDBOOK, Grounds, cut_file
 from memory_write.phase2.evidence import Evidence, trace_of
 from memory_write.phase2.sources import Sources, Withdrawn
@@ -187,6 +190,28 @@ def test_a_person_s_lines_survive_the_block_they_stand_in_unless_they_say_the_sa
     assert mine in cut
     assert "zanzibar" not in cut
     assert "worded otherwise" not in cut
+
+
+def test_a_person_s_line_holds_where_it_held_when_its_block_goes() -> None:
+    """A folder that the rest knows is still named; one that only went is not."""
+    mine = "- Ask Ada on Fridays."
+    by_hand = {"MEMORY.md": frozenset({mine})}
+    text = block(GONE_NAME, GONE, "worded otherwise") + f"{mine}\n"
+    for folder, left in (("/home/ada/shop", "/home/ada/shop"), ("/srv/zanzibar-7731", "unknown")):
+        placed = re.sub(r"applies_to: cwd=[^;]+;", f"applies_to: cwd={folder};", text)
+        cut = cut_file("MEMORY.md", placed, grounds(by_hand=by_hand)).text
+        assert cut is not None
+        assert dict(zip(cut.split("\n"), places_of(cut), strict=True))[mine] == left
+        assert "cwd=any" not in cut and "zanzibar" not in cut
+
+
+def test_a_person_s_line_of_a_summary_keeps_its_project_when_the_topic_goes() -> None:
+    mine = "- Ask Ada on Fridays."
+    text = SUMMARY.replace("#### 2026-11-29", f"#### zanzibar-7731\n\n{mine}\n\n#### 2026-11-29")
+    by_hand = {"memory_summary.md": frozenset({mine})}
+    cut = cut_file("memory_summary.md", text, grounds(by_hand=by_hand)).text
+    assert cut is not None and "zanzibar" not in cut
+    assert f"{mine} (in x)" in cut
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Which statements are the same, and which a later one replaces."""
 
+from dataclasses import replace
+
 import pytest
 
 from memory_write.offline.judge import Scope
@@ -148,3 +150,14 @@ def test_statements_are_worded_about_the_user(typed: str, shown: str) -> None:
 def test_what_is_said_around_a_statement_is_not_shown(typed: str, shown: str) -> None:
     """Words that only open or soften; the end mark is that of the script."""
     assert worded(typed) == shown
+
+
+@pytest.mark.requirement("FR-U8")
+def test_what_may_be_of_one_project_is_joined_where_it_says_the_same_and_nothing_more() -> None:
+    """A restored statement names its folder as it was called elsewhere."""
+    restored = entry("Deploys run on port 8080.", 1, cwd="git:git.example.org/acme/shop")
+    same = entry("Deploys run on port 8080.", 2, thread="t2", cwd="/w/shop", scope="project")
+    [one] = merged([restored, same])
+    assert (one.cwd, one.sources) == ("/w/shop", ("t1", "t2"))
+    for other in (replace(same, cwd="/w/blog"), replace(same, text="Deploys run on port 9090.")):
+        assert len(merged([restored, other])) == 2

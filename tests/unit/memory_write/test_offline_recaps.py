@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from memory_write.hand_lines import HandLine
 from memory_write.offline.compact import BYTES_MAX, render_compact
 from memory_write.offline.extraction import OfflineExtraction
 from memory_write.offline.folder import gather
 from memory_write.offline.gathered import Note, ThreadInput
-from memory_write.offline.hand_edits import HandEdits, carried
+from memory_write.offline.hand_edits import HandEdits, called, carried
 from memory_write.offline.recaps import threads_of_recaps
 from memory_write.offline.summary import HAND_HEADING
 from memory_write.phase1.output import parse_v2
@@ -100,7 +101,7 @@ def test_the_summary_stays_below_its_bound(count: int) -> None:
     )
     notes = tuple(Note(name=f"2026-01-01T00-00-{n % 60:02}-n.md", text=words) for n in range(count))
     hand = HandEdits(
-        kept=tuple(f"{words} {n}" for n in range(count)),
+        kept=tuple(HandLine(f"{words} {n}") for n in range(count)),
         removed=tuple(f"{n:012x}" for n in range(count)),
     )
     text = render_compact(gather(heard, notes, hand))
@@ -117,6 +118,16 @@ def test_without_inputs_the_smallest_valid_summary_is_written() -> None:
 
 def test_edits_by_hand_are_carried_in_the_summary_itself() -> None:
     """There is no handbook to carry them; what was taken out is remembered by its digest."""
-    hand = HandEdits(kept=("The office closes at five.",), removed=("0123456789ab",))
+    lines = (HandLine("The office closes at five."), HandLine("Use pnpm.", "/w/shop"))
+    hand = HandEdits(kept=lines, removed=("0123456789ab",))
     text = render_compact(gather((), (), hand))
-    assert carried(text, heading=HAND_HEADING) == hand
+    assert carried(text, called(["/w/shop", "/w/blog"]), heading=HAND_HEADING) == hand
+    assert "- Use pnpm. (in shop)" in text
+
+
+def test_a_project_that_nobody_knows_any_more_stays_behind_its_line() -> None:
+    """Neither does the line hold anywhere then, nor is its name lost from one time to the next."""
+    kept = (HandLine("Use pnpm. (in shop)"),)
+    text = render_compact(gather((), (), HandEdits(kept=kept)))
+    for folders in ({}, called(["/w/shop", "/v/shop"])):
+        assert carried(text, folders, heading=HAND_HEADING).kept == kept

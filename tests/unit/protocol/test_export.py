@@ -3,7 +3,11 @@
 import json
 from pathlib import Path
 
+import pytest
+
+from protocol import errors
 from protocol.export import differing, schemas, write_schemas
+from protocol.jsonrpc import Malformed, parse_frame
 from protocol.methods import CLIENT_METHODS, NOTIFICATIONS
 from protocol.server_requests import SERVER_REQUESTS
 
@@ -39,6 +43,21 @@ def test_every_method_and_notification_is_exported_with_its_parts() -> None:
         for entry in file["methods"].values():
             reference = entry["params"]["$ref"].removeprefix("#/definitions/")
             assert reference in file["definitions"]
+
+
+@pytest.mark.requirement("FR-T14")
+def test_the_page_tells_the_rule_on_batches_and_every_code() -> None:
+    """As the server keeps it: the words and the code are those of its answer."""
+    page = schemas()["METHODS.md"].decode()
+    [rule] = [line for line in page.split("\n- ") if line.startswith("**No batches.**")]
+    rule = " ".join(rule.split())
+    for batch in ("[]", '[{"id":1,"method":"initialize"}]', '[{"method":"initialized"}]'):
+        answer = parse_frame(batch)
+        assert isinstance(answer, Malformed) and answer.id is None
+        assert f"one error {answer.error.code} with `id` null" in rule
+        assert f'"{answer.error.message}"' in rule
+    codes = {value for name, value in vars(errors).items() if name.isupper()}
+    assert [code for code in codes if f"| {code} |" not in page] == []
 
 
 def test_the_page_names_everything_that_may_be_sent_or_told() -> None:

@@ -1,12 +1,14 @@
-"""What of memory a thread may read by commands."""
+"""What of memory a thread may read by commands, and what of the server none may write."""
 
+import importlib
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from server.agent.inputs import ThreadSettings
-from server.machine import memory_places
+from server.machine import memory_places, places_of
 from state.home import Home
 from state.ids import ThreadId
 from state.stores.withheld import Withheld
@@ -54,3 +56,13 @@ def test_while_words_of_a_thread_are_withheld_commands_read_nothing(home: Home) 
     assert memory_places(home, other, withheld) != ()
     withheld.proved("v1", withheld.of("v1"))
     assert memory_places(home, SETTINGS, withheld) != ()
+
+
+def test_every_module_of_ours_lies_in_a_place_that_no_command_writes(home: Home) -> None:
+    """What a command could change there would run unconfined at the next one."""
+    programs = places_of(home).programs
+    for name in ("server.agent.sandbox.confine", "state.home", "protocol.base", "memory_read"):
+        found = importlib.import_module(name).__file__
+        assert found is not None
+        assert any(Path(found).resolve().is_relative_to(one) for one in programs), name
+    assert any(Path(sys.prefix).resolve().is_relative_to(one) for one in programs)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from state.policy.portable import Places, Portable, folders_of_work
+from state.policy.portable import Places, Portable, folders_of_work, may_mean
 
 PLACES = Places(
     user_homes=("/srv/people/ann",),
@@ -55,3 +55,27 @@ def test_without_places_only_what_everybody_has_is_replaced() -> None:
 def test_folders_of_work_are_found_where_memory_names_them() -> None:
     text = "thread_id: x\ncwd: /a b/c\nx\napplies_to: cwd=/d/e/; reuse_rule=x\ncwd=any; cwd: none"
     assert folders_of_work(text) == {"/a b/c", "/d/e"}
+
+
+@pytest.mark.parametrize(
+    ("name", "folder", "may"),
+    [
+        ("$FOLDER/shop", "/w/shop", True),
+        ("$FOLDER/shop", "/w/shop/", True),
+        ("$FOLDER/shop", "C:\\w\\shop", True),
+        ("git:git.example.org/acme/shop", "/home/bob/shop", True),
+        ("~/work/shop", "/srv/shop", True),
+        ("~", "/home/bob", True),
+        ("~", "/home/bob/shop", False),
+        ("$FOLDER/shop", "/w/shop-old", False),
+        ("$FOLDER/shop", "", False),
+        ("$FOLDER/", "", False),
+        ("/w/shop", "/v/shop", False),
+        ("$FOLDER/shop", "~/shop", False),
+        ("", "", False),
+    ],
+)
+def test_a_folder_may_be_meant_by_the_name_it_has_elsewhere(
+    name: str, folder: str, may: bool
+) -> None:
+    assert may_mean(name, folder) is may

@@ -29,6 +29,8 @@ BODIES: list[tuple[str, dict[str, Any]]] = [
             },
         },
     ),
+    ("enteredReviewMode", {"review": "current changes"}),
+    ("exitedReviewMode", {"review": "[P1] a.py:3 is wrong"}),
     ("reasoning", {"summary": ["thinking"], "content": ["deep"]}),
     (
         "commandExecution",

@@ -1,13 +1,16 @@
 """From a request to its one reply."""
 
+import asyncio
+from dataclasses import replace
 from typing import Any
 
 import orjson
 import pytest
 
 from protocol.base import EmptyResult
+from protocol.errors import WireError
 from protocol.jsonrpc import Request
-from protocol.methods import CLIENT_METHODS, THREAD_DELETE, Method
+from protocol.methods import CLIENT_METHODS, INITIALIZE, THREAD_DELETE, Method
 from server.wire.dispatch import Bound, Call, Dispatcher, table
 from server.wire.limits import WireLimits
 from server.wire.peer import Introduction, Peer
@@ -22,7 +25,14 @@ def make_peer() -> Peer:
 
 def dispatcher(call: Any) -> Dispatcher:
     """One that answers `thread/delete` alone."""
-    return Dispatcher({THREAD_DELETE.name: call}, failures=lambda error: None, limits=WireLimits())
+    answers = Dispatcher(call, limits=WireLimits())
+    answers.join({THREAD_DELETE.name: call}, unknown)
+    return answers
+
+
+def unknown(error: Exception) -> WireError | None:
+    """No error has a place in the table."""
+    return None
 
 
 REQUEST = Request(id=1, method="thread/delete", params={"threadId": "t"})
@@ -125,14 +135,53 @@ async def test_a_result_that_is_no_json_is_told_by_the_sentence_of_the_original(
     assert fine == {"id": 1, "result": {}}
 
 
+async def test_what_comes_before_the_table_waits_in_its_order_and_initialize_does_not() -> None:
+    """The front alone answers who is there; the rest is answered as soon as it can be."""
+    peer = make_peer()
+    newcomer = Peer(2, "pair", limits=WireLimits(), marker=lambda *_: b"", answered=lambda *_: None)
+
+    async def handler(call: Call, params: Any) -> EmptyResult:
+        return EmptyResult()
+
+    answers = Dispatcher(handler, limits=WireLimits())
+    waiting = [
+        asyncio.create_task(answers.answer(peer, replace(REQUEST, id=number)))
+        for number in range(1, 4)
+    ]
+    await asyncio.sleep(0)  # each has come as far as it can
+    client = {"clientInfo": {"name": "n", "version": "1"}}
+    await answers.answer(newcomer, Request(id=0, method="initialize", params=client))
+    assert await sent(newcomer) == [{"id": 0, "result": {}}]
+    assert not any(task.done() for task in waiting)
+    answers.join({THREAD_DELETE.name: handler}, unknown)
+    await asyncio.gather(*waiting, answers.settled())
+    assert [reply["id"] for reply in await sent(peer)] == [1, 2, 3]
+
+
+async def test_who_waits_for_a_table_that_never_comes_is_told() -> None:
+    """A server that cannot be made whole ends, and says so before."""
+    peer = make_peer()
+
+    async def handler(call: Call, params: Any) -> EmptyResult:
+        return EmptyResult()
+
+    answers = Dispatcher(handler, limits=WireLimits())
+    waiting = asyncio.create_task(answers.answer(peer, REQUEST))
+    await asyncio.sleep(0)
+    answers.close()
+    await waiting
+    [reply] = await sent(peer)
+    assert reply["error"]["message"] == "the server could not start; its log says why"
+
+
 def test_a_method_without_a_handler_stops_the_start() -> None:
     """And so does one with two, or one that is not in the list."""
 
     async def handler(call: Call, params: Any) -> EmptyResult:
         return EmptyResult()
 
-    every = [Bound(method, handler) for method in CLIENT_METHODS]
-    assert len(table(*every)) == len(CLIENT_METHODS)
+    every = [Bound(method, handler) for method in CLIENT_METHODS if method is not INITIALIZE]
+    assert len(table(*every)) == len(CLIENT_METHODS) - 1
     with pytest.raises(ValueError, match="without a handler: account/read"):
         table(*[one for one in every if one.method.name != "account/read"])
     with pytest.raises(ValueError, match=f"{CLIENT_METHODS[-1].name} is bound twice"):

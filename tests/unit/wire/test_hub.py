@@ -4,6 +4,7 @@ import orjson
 import pytest
 
 from protocol.base import WireModel
+from protocol.messages.handshake import Warning
 from protocol.messages.items import AgentMessageDelta
 from protocol.messages.threads import ThreadIdNotice
 from protocol.methods import (
@@ -11,6 +12,7 @@ from protocol.methods import (
     MEMORY_PROGRESS,
     THREAD_DELETED,
     THREAD_REVERTED,
+    WARNING,
     NotificationType,
 )
 from server.wire.hub import Hub
@@ -55,6 +57,17 @@ async def test_a_thread_is_heard_by_its_listeners_and_a_broadcast_by_all() -> No
     hub.publish(THREAD_REVERTED, NOTICE, thread_id=ThreadId("another"))
     assert await heard(listener) == ["thread/reverted", "thread/deleted"]
     assert await heard(other) == ["thread/deleted"]
+
+
+@pytest.mark.requirement("FR-T16")
+async def test_what_concerns_everyone_is_told_to_all_who_are_ready() -> None:
+    """Also by a notification that is about one thread at other times."""
+    hub = make_hub()
+    plain, declined = join(hub, experimental=False), join(hub, opted_out=frozenset({"warning"}))
+    early = hub.attach("pair")
+    hub.tell_all(WARNING, Warning(thread_id=None, message="the server is shutting down"))
+    assert await heard(plain) == ["warning"]
+    assert await heard(declined) == await heard(early) == []
 
 
 async def test_who_is_not_ready_or_declined_or_may_not_see_it_gets_nothing() -> None:

@@ -51,22 +51,6 @@ def test_a_stream_without_a_line_end_is_given_up_and_nothing_is_kept() -> None:
     assert cutter.feed(b"\nline\n") == [] and cutter.finish() == []
 
 
-@pytest.mark.requirement("FR-T13")
-@pytest.mark.parametrize(
-    "first", [b"Content-Length: 10\r\n", b"content-length:1\n", b"\nContent-Type: x\n"]
-)
-def test_a_header_in_front_ends_the_stream_with_one_clear_error(first: bytes) -> None:
-    """Other framings are recognised, not misread."""
-    [refused] = cut(first, b'\r\n{"id":1}\n')
-    assert isinstance(refused, Refused) and refused.ends
-    assert "Content-Length headers are not used here" in refused.error.message
-
-
-def test_a_header_further_down_is_just_a_line() -> None:
-    """Only the first message can tell the framing."""
-    assert cut(b"{}\nContent-Length: 1\n") == [b"{}", b"Content-Length: 1"]
-
-
 @pytest.mark.parametrize(
     ("head", "expected"),
     [

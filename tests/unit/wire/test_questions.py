@@ -68,6 +68,16 @@ async def _asked(peer: Peer) -> list[int]:
     return [orjson.loads(frame)["id"] for frame in taking.result()]
 
 
+async def _told(peer: Peer) -> list[dict[str, Any]]:
+    """The params of what is in its outbox."""
+    taking = asyncio.create_task(peer.take())
+    await asyncio.sleep(0)
+    if not taking.done():
+        taking.cancel()
+        return []
+    return [orjson.loads(frame)["params"] for frame in taking.result()]
+
+
 def test_a_decided_question_is_only_settled_and_a_settled_one_is_over() -> None:
     """All pairs of the table."""
     for standing, event in itertools.product(Standing, Event):
@@ -182,6 +192,28 @@ async def test_a_thread_that_goes_takes_its_questions_along() -> None:
     assert not hub.questions.settle(question) and not other.outcome.done()
     told = [orjson.loads(frame) for frame in await peer.take()]
     assert told[-1]["params"] == {"threadId": "t", "requestId": question.number}
+
+
+async def test_an_answer_behind_the_decision_is_told_as_late_once() -> None:
+    """Between decision and settlement and behind it, of the last questions only."""
+    hub = _hub(late_answers_max=1)
+    first, early, late, left = [_peer(hub) for _ in range(4)]
+    question = _put(hub)
+    for peer in (first, early, late, left):
+        await _asked(peer)
+    _says(first, question.number, "yes")
+    _says(early, question.number, "no")
+    hub.questions.settle(question)
+    _says(late, question.number, error="unknown method")
+    for peer in (first, early, late):  # what was answered before, by whomever, is no answer
+        _says(peer, question.number, "no")
+    told = {peer.id: await _told(peer) for peer in (first, early, late)}
+    assert [len(told[peer.id]) for peer in (first, early, late)] == [0, 1, 1]
+    [params] = told[late.id]
+    assert params["threadId"] == "t" and f"request {question.number} came" in params["message"]
+    hub.questions.settle(_put(hub))
+    _says(left, question.number, "no")
+    assert [one["message"] for one in await _told(left) if "message" in one] == []
 
 
 @pytest.mark.parametrize("decided", [False, True])
