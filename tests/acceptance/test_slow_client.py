@@ -23,6 +23,8 @@ WARM_BYTES = 40_000_000
 """What turns themselves need is taken by then."""
 THREADS = 4
 PROGRESS_CHARACTERS = 6_000_000
+WINDOW = 10_000_000
+"""Tokens: no answer is so long that the thread becomes a summary."""
 ASKING = Call(
     name="exec_command",
     arguments={"cmd": "touch a", "sandbox_permissions": "require_escalated"},
@@ -81,7 +83,8 @@ async def test_who_stops_for_a_while_misses_progress_alone_and_is_told_how_much(
     home = tmp_path / "home"
     home.mkdir()
     async with ResponsesServer() as model, AsyncExitStack() as stack:
-        (home / "config.toml").write_text(provider_config(model.base_url), "utf-8")
+        config = f"model_context_window = {WINDOW}\n{provider_config(model.base_url)}"
+        (home / "config.toml").write_text(config, "utf-8")
         owner = await stack.enter_async_context(owner_serving(home, tmp_path))
         pausing, steady = [
             await Attached.over(await stack.enter_async_context(owner.link(one)))

@@ -429,7 +429,8 @@ class Life:
                 await state.threads.touch(tx, chosen, updated_at_ms=now_ms)
         for chosen in rows:
             known = self.world.threads.setdefault(chosen, Known())
-            known.updated_at_ms = max(known.updated_at_ms, now_ms)
+            # A clock that was set back makes nothing older: what was said is new all the same.
+            known.updated_at_ms = max(known.updated_at_ms + (known.updated_at_ms > now_ms), now_ms)
 
     async def _withdrawn(self) -> None:
         """As the server does it before it answers; not while a pass holds the folder."""
