@@ -15,8 +15,9 @@ where status <> 'running' and coalesce(success_watermark_ms, -1) < :watermark_ms
 
 -- name: due
 -- Threads whose extraction was asked for, given back, left by a dead owner, or may be tried again:
--- work once begun ends, however old its thread is by now. A time further ahead than any delay is
--- long was written by a clock that was wrong, here and below.
+-- work once begun ends, however old its thread is by now. A reset takes the jobs along that were
+-- there, so what stands here of an older thread a person asked for since. A time further ahead than
+-- any delay is long was written by a clock that was wrong, here and below.
 select t.* from jobs j indexed by jobs_open
 join threads t on t.thread_id = j.key
 where j.version = :version and j.kind = 'extraction' and j.status <> 'done'
@@ -33,11 +34,6 @@ where j.version = :version and j.kind = 'extraction' and j.status <> 'done'
     )
     and t.memory_mode = 'enabled' and t.root = 1 and t.preview <> ''
     and t.thread_id not in (select value from json_each(:exclude))
-    and not exists (
-        select 1 from resets r
-        where r.version = :version and r.at_ms >= t.updated_at_ms
-            and coalesce(t.imported_at_ms, 0) <= r.at_ms
-    )
 order by coalesce(j.started_at_ms, 0), j.key
 limit :limit;
 

@@ -136,15 +136,18 @@ on conflict (version, kind, key) do update set
 update jobs set cooldown_from_ms = null where version = :version and kind = 'consolidation';
 
 -- name: counts
+-- What failed, or waits, of a thread that is not learned from any more counts as nothing.
 select
-    coalesce(sum(status = 'pending'), 0) as pending,
-    coalesce(sum(status = 'running'), 0) as running,
-    coalesce(sum(status = 'done'), 0) as done,
-    coalesce(sum(status = 'failed' and not (kind = 'extraction' and attempts_left = 0)), 0)
+    coalesce(sum(j.status = 'pending'), 0) as pending,
+    coalesce(sum(j.status = 'running'), 0) as running,
+    coalesce(sum(j.status = 'done'), 0) as done,
+    coalesce(sum(j.status = 'failed' and not (j.kind = 'extraction' and j.attempts_left = 0)), 0)
         as failed,
-    coalesce(sum(status = 'failed' and kind = 'extraction' and attempts_left = 0), 0) as exhausted
-from jobs
-where version = :version and (:kind is null or kind = :kind);
+    coalesce(sum(j.status = 'failed' and j.kind = 'extraction' and j.attempts_left = 0), 0)
+        as exhausted
+from jobs j left join threads t on j.kind = 'extraction' and t.thread_id = j.key
+where j.version = :version and (:kind is null or j.kind = :kind)
+    and (j.status in ('running', 'done') or coalesce(t.memory_mode, 'enabled') = 'enabled');
 
 -- name: list
 select * from jobs

@@ -116,6 +116,20 @@ async def test_an_ask_is_due_until_it_is_done(state: State) -> None:
     assert await due(state) == []
 
 
+async def test_what_a_person_asks_for_behind_a_reset_is_due_until_it_is_done(state: State) -> None:
+    """Though nothing was said since, and whoever began it may be gone: it would wait for ever."""
+    assert isinstance(state.clock, ManualClock)
+    thread_id = await put_thread(state, "text")
+    async with state.database.writing() as tx:
+        await state.outputs.clear(tx, "v1", at_ms=state.clock.now_ms())
+    await ask(state, thread_id)
+    assert await due(state) == [thread_id]
+    await claim(state, thread_id)
+    assert await due(state) == []
+    state.clock.advance(91)
+    assert await due(state) == [thread_id]
+
+
 @pytest.mark.requirement("MW-F-invalid-output")
 async def test_an_ask_lifts_delay_and_exhaustion_and_leaves_what_runs(state: State) -> None:
     """A person's word is a new start."""

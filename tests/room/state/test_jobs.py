@@ -583,6 +583,20 @@ async def test_counts_and_list_tell_how_jobs_stand(worker: Worker) -> None:
     assert one.retry_at_ms == NOW_MS + 3_600_000
 
 
+async def test_what_failed_of_a_thread_that_is_not_learned_from_counts_as_nothing(
+    worker: Worker, threads: ThreadStore
+) -> None:
+    """What was heard of it while it was counts all the same."""
+    await worker.fail(await worker.extraction(1))
+    await worker.succeed(await worker.extraction(2))
+    async with worker.database.writing() as tx:
+        for number in (1, 2):
+            await threads.put(tx, a_thread(number, memory_mode="polluted"))
+    async with worker.database.reading() as read:
+        counts = await worker.jobs.counts(read, "v1")
+    assert (counts.failed, counts.exhausted, counts.done) == (0, 0, 1)
+
+
 async def test_a_claim_that_is_undone_holds_nothing(worker: Worker) -> None:
     """The claim goes with the transaction it was made in."""
     with pytest.raises(KeyError):
