@@ -16,9 +16,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from server.wire.sockets import connect_unix
+from tests.support.handshakes import refusal
 from tests.support.installed import MEMORYD, environment, memoryd
-from tests.support.wire import WireClient
-from tests.support.wire_links import WebSocketLink
 
 START_S = 60.0
 ORIGINS = ("https://evil.example", "http://127.0.0.1:4500", "http://localhost", "null", "7", "")
@@ -74,14 +73,8 @@ async def _served(home: Path, folder: Path) -> AsyncIterator[Served]:
 
 async def _attached(address: str, **headers: str) -> int | None:
     """None if a client with those headers shakes hands, else the status that it gets."""
-    try:
-        async with connect(address, additional_headers=headers, proxy=None) as connection:
-            client = WireClient(WebSocketLink(connection))
-            await client.initialize()
-            await client.close()
-            return None
-    except InvalidStatus as refused:
-        return refused.response.status_code
+    refused = await refusal(address, headers)
+    return None if refused is None else refused.status_code
 
 
 @pytest.mark.requirement("FR-T23")

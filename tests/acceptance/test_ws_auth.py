@@ -12,12 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from websockets.asyncio.client import connect
-from websockets.exceptions import InvalidStatus
 
+from tests.support.handshakes import refusal
 from tests.support.installed import MEMORYD, environment
-from tests.support.wire import WireClient
-from tests.support.wire_links import WebSocketLink
 
 TOKEN = "the-capability"
 SECRET = "k" * 32
@@ -62,14 +59,8 @@ async def _serving(home: Path, *flags: str) -> AsyncIterator[str]:
 async def _attached(address: str, header: str | None) -> str | None:
     """None if a client with that header shakes hands, else what it is told."""
     headers = {} if header is None else {"Authorization": header}
-    try:
-        async with connect(address, additional_headers=headers, proxy=None) as connection:
-            client = WireClient(WebSocketLink(connection))
-            await client.initialize()
-            await client.close()
-            return None
-    except InvalidStatus as refused:
-        return f"{refused.response.status_code} {refused.response.body.decode()}"
+    refused = await refusal(address, headers)
+    return None if refused is None else f"{refused.status_code} {refused.body.decode()}"
 
 
 @pytest.mark.requirement("MR-9-24")
