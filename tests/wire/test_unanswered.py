@@ -5,11 +5,12 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 import pytest
 
+from server.agent.tools.stage import PermissionsQuestion, Stage, ToolCall, ToolResult
 from server.wire.limits import WireLimits
 from tests.support.homes import provider_config, serving
 from tests.support.methods import started
@@ -30,12 +31,36 @@ LOOKUP = {
     "description": "Looks up.",
     "inputSchema": {"type": "object", "properties": {}},
 }
+
+
+class Widen:
+    """Asks for permissions, as a tool may; none of ours does by itself."""
+
+    name = "widen"
+    is_parallel = False
+    seconds_max = None
+    definition: ClassVar[Mapping[str, Any]] = {
+        "type": "function",
+        "name": name,
+        "parameters": {"type": "object", "properties": {}},
+    }
+
+    async def run(self, call: ToolCall, stage: Stage) -> ToolResult:
+        """Tell what was granted."""
+        wanted = PermissionsQuestion(
+            cwd=stage.settings.cwd, permissions={"network": {"enabled": True}}
+        )
+        granted = await stage.ask_permissions(wanted)
+        return ToolResult(content=f"granted: {json.dumps(granted.permissions)}")
+
+
 SHOP = Path(__file__).resolve().parents[1] / "support" / "plain_mcp_server.py"
 QUESTIONS: Mapping[str, Call] = {
     "item/commandExecution/requestApproval": Call(name="exec_command", arguments=WANTED),
     "item/fileChange/requestApproval": Call(name="apply_patch", arguments=PATCH, custom=True),
     "item/tool/requestUserInput": Call(name="request_user_input", arguments={"questions": [ASKS]}),
     "item/tool/call": Call(name="lookup", arguments={}),
+    "item/permissions/requestApproval": Call(name="widen", arguments={}),
     "mcpServer/elicitation/request": Call(
         name="wipe", namespace="mcp__shop", arguments={"path": "/"}
     ),
@@ -46,6 +71,7 @@ TOLD = {
     "item/fileChange/requestApproval": "the patch may be applied",
     "item/tool/requestUserInput": "the user gave no answer",
     "item/tool/call": "the client",
+    "item/permissions/requestApproval": "granted: {}",
     "mcpServer/elicitation/request": "the user did not allow the tool wipe",
 }
 """What the model hears of it."""
@@ -67,7 +93,7 @@ async def _asked(
             config += f"\n[mcp_servers.shop]\ncommand = {command}\nargs = [{file}]\n"
         limits = WireLimits(question_deadline_s_max=deadline_s)
         async with (
-            serving(folder, config=config, wire_limits=limits) as home,
+            serving(folder, config=config, wire_limits=limits, tools=(Widen(),)) as home,
             home.wire.client(kind) as client,
         ):
             given = {"cwd": str(project), "sandbox": "read-only", "approvalPolicy": "on-request"}
